@@ -1,0 +1,1 @@
+"""From a graph of UOps to fast kernels."""

@@ -1,0 +1,1 @@
+"""The language of tiny: dtypes, UOps, rules and the rewrite engine."""

@@ -1,0 +1,1 @@
+"""The door of tiny: contracts, artifacts, targets and the plugin registry."""

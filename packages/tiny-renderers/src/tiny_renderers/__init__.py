@@ -1,0 +1,1 @@
+"""From a tiny Program to source text: LLVM IR, C and Python."""

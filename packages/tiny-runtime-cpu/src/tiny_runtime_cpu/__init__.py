@@ -1,0 +1,1 @@
+"""The CPU backend of tiny: LLVM in process, threads, no toolchain."""

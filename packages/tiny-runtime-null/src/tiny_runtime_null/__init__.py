@@ -1,0 +1,1 @@
+"""A backend of tiny that compiles everything and runs nothing."""

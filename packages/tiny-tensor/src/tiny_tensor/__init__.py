@@ -1,0 +1,1 @@
+"""A lazy tensor library that compiles itself."""
