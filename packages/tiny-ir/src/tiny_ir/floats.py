@@ -118,6 +118,16 @@ def rounder(dtype: DType) -> Callable[[float], float]:
     return found
 
 
+def round_to(dtype: DType, x: float) -> float:
+    """Round a Python float to a float type.
+
+    Example:
+        >>> round_to(dtypes.float16, 1e6), round_to(dtypes.float8_e5m2, 1e6)
+        (inf, 57344.0)
+    """
+    return rounder(dtype)(x)
+
+
 def _round_to_odd(n: int) -> float:
     """Turn an integer into a double that rounds to any narrower type as the integer itself would.
 
@@ -475,6 +485,7 @@ __all__ = [
     "encoder",
     "int_rounder",
     "pack_values",
+    "round_to",
     "rounder",
     "truncated",
     "unpack_values",
