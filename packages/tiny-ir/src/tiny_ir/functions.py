@@ -94,28 +94,6 @@ def divide(a: float, b: float) -> float:
     return copysign(inf, a) * copysign(1.0, b)
 
 
-def floor_modulo(a: float, b: float) -> float:
-    """Give the remainder that has the sign of the divisor; NaN where there is none."""
-    return a % b if b and abs(a) != inf else nan
-
-
-def floor_divide(a: float, b: float) -> float:
-    """Give the largest whole number not above the quotient."""
-    return a // b if b and abs(a) != inf else divide(a, b)
-
-
-def truncating_modulo(a: float, b: float) -> float:
-    """Give the remainder that has the sign of the dividend; NaN where there is none."""
-    return math.fmod(a, b) if b and abs(a) != inf else nan
-
-
-def truncating_divide(a: float, b: float) -> float:
-    """Give the quotient without its fraction."""
-    if not b or abs(a) == inf or abs(b) == inf:
-        return trunc(divide(a, b))
-    return trunc((a - math.fmod(a, b)) / b)
-
-
 def maximum(a: float, b: float) -> float:
     """Give the larger; NaN wins, and 0 is larger than -0 (IEEE 754-2019 maximum)."""
     if a > b:

@@ -266,10 +266,6 @@ _OF_FLOATS: Mapping[Op, Meaning] = MappingProxyType(
         Op.SUB: lambda a, b: a - b,
         Op.MUL: lambda a, b: a * b,
         Op.FDIV: functions.divide,
-        Op.FLOORDIV: functions.floor_divide,
-        Op.FLOORMOD: functions.floor_modulo,
-        Op.CDIV: functions.truncating_divide,
-        Op.CMOD: functions.truncating_modulo,
         Op.MAX: functions.maximum,
         Op.MIN: functions.minimum,
         Op.POW: functions.power,
@@ -298,9 +294,7 @@ def _rounded(op: Op, function: Meaning, dtype: DType) -> Meaning:
             return lambda a: rounded(-a)
         case Op.MAX | Op.MIN:
             return function
-        case (
-            Op.FDIV | Op.FLOORDIV | Op.FLOORMOD | Op.CDIV | Op.CMOD | Op.POW
-        ):
+        case Op.FDIV | Op.POW:
             return lambda a, b: rounded(function(a, b))
         case _:
             return lambda a: rounded(function(a))
