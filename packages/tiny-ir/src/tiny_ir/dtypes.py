@@ -310,9 +310,7 @@ def _reachable() -> dict[DType, int]:
 _REACHABLE: Mapping[DType, int] = MappingProxyType(_reachable())
 
 
-def promote(
-    *dtypes: DType, default_int: DType = int32, default_float: DType = float32
-) -> DType:
+def promote(*dtypes: DType, default_int: DType = int32, default_float: DType = float32) -> DType:
     """Find the type in which values of several types meet: their least upper bound.
 
     Python numbers are weak: they take part as weakint and weakfloat and give way to any other

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import struct
 from math import copysign, frexp, inf, ldexp, nan
 from types import MappingProxyType
@@ -141,19 +140,23 @@ def _round_to_odd(n: int) -> float:
     dropped = size.bit_length() - (_FRACTION_BITS + 1)
     if dropped <= 0:
         return float(n)
+    if dropped > 1023 - _FRACTION_BITS:
+        return _signed(inf, n)
     kept = size >> dropped
     if kept << dropped != size:
         kept |= 1
-    if dropped > 1023 - _FRACTION_BITS:
-        return copysign(inf, n)
-    return copysign(ldexp(float(kept), dropped), n)
+    return _signed(ldexp(float(kept), dropped), n)
+
+
+def _signed(size: float, n: int) -> float:
+    return size if n >= 0 else -size
 
 
 def _float64_of_int(n: int) -> float:
     try:
         return float(n)
     except OverflowError:
-        return copysign(inf, n)
+        return _signed(inf, n)
 
 
 def int_rounder(dtype: DType) -> Callable[[int], float]:
@@ -467,7 +470,7 @@ def truncated(x: float, dtype: DType) -> int:
     NaN becomes 0 and what does not fit becomes the nearest integer that does.
 
     Example:
-        >>> truncated(-2.9, dtypes.int8), truncated(math.inf, dtypes.int8) == 2**63 - 1
+        >>> truncated(-2.9, dtypes.int8), truncated(inf, dtypes.int8) == 2**63 - 1
         (-2, True)
     """
     if x != x:

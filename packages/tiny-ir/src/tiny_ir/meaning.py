@@ -55,9 +55,9 @@ def meaning(op: Op, dtype: DType, *sources: DType) -> Meaning:
         function = _OF_FLOATS.get(op)
         if function is not None:
             return _rounded(op, function, dtype)
-    else:
+    elif has_meaning(op, dtype):
         function = _OF_INTEGERS.get(op)
-        if function is not None and dtype.kind != "void":
+        if function is not None:
             return _wrapped(op, function, dtype)
     if op is Op.SHL or op is Op.SHR:
         if dtype.is_int:
@@ -66,25 +66,29 @@ def meaning(op: Op, dtype: DType, *sources: DType) -> Meaning:
         return _integer_power(dtype)
     elif op is Op.FMA and dtype.is_float:
         return _multiply_add(dtype)
-    elif op is Op.THREEFRY:
+    elif op is Op.THREEFRY and dtype is dtypes.uint64:
         return threefry
     raise _no_meaning(op, dtype, "the op is not elementwise, or not for values of this kind")
 
 
 def has_meaning(op: Op, dtype: DType) -> bool:
-    """Say whether an op that keeps the dtype of its sources computes something in it.
+    """Say whether an op whose sources have this dtype computes something.
+
+    bool knows AND, OR, XOR, MAX and MIN only: what a sum of bools is, the caller decides by a cast.
 
     Example:
         >>> has_meaning(Op.EXP, dtypes.float16), has_meaning(Op.EXP, dtypes.int8)
         (True, False)
     """
-    if op in _PLAIN or op is Op.THREEFRY:
-        return True
+    if op in _PLAIN:
+        return dtype.kind != "void"
+    if op is Op.THREEFRY:
+        return dtype is dtypes.uint64
     if dtype.is_float:
         return op in _OF_FLOATS or op is Op.FMA
     if dtype.is_int:
         return op in _OF_INTEGERS or op in (Op.SHL, Op.SHR, Op.POW)
-    return dtype.is_bool and op in _OF_INTEGERS
+    return dtype.is_bool and op in _OF_BOOLS
 
 
 def _no_meaning(op: Op, dtype: DType, why: str) -> DTypeError:
@@ -146,10 +150,9 @@ _OF_INTEGERS: Mapping[Op, Meaning] = MappingProxyType(
         Op.FMA: lambda a, b, c: a * b + c,
     }
 )
-_CLOSED = frozenset(
-    (Op.TRUNC, Op.FLOOR, Op.CEIL, Op.ROUND, Op.MAX, Op.MIN, Op.AND, Op.OR, Op.XOR)
-)
+_CLOSED = frozenset((Op.TRUNC, Op.FLOOR, Op.CEIL, Op.ROUND, Op.MAX, Op.MIN, Op.AND, Op.OR, Op.XOR))
 """Integer ops whose result is in the range of their sources: there is nothing to wrap."""
+_OF_BOOLS = frozenset((Op.MAX, Op.MIN, Op.AND, Op.OR, Op.XOR))
 
 
 def _wrapped(op: Op, function: Meaning, dtype: DType) -> Meaning:

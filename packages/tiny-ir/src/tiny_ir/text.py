@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tiny_ir import arguments
+from tiny_ir.check import check_node
 from tiny_ir.dtypes import DTYPES, DType
 from tiny_ir.errors import ParseError, TinyError
 from tiny_ir.graph import toposort
@@ -140,6 +141,7 @@ def parse(text: str) -> UOp:
             raise _error(number, line, f"{error} is not known here") from error
         try:
             root = make(*found, src, value)
+            check_node(root)
         except (TinyError, ArithmeticError, AttributeError, IndexError, TypeError) as error:
             raise _error(number, line, f"the node cannot be built: {error}") from error
         if name in nodes:
