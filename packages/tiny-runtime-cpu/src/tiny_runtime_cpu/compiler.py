@@ -1,12 +1,10 @@
 """Turn Source into Binary: textual LLVM IR through llvmlite, C through the user's compiler."""
 
-import shlex
 import sys
 from typing import Any
 
 from tiny_ir import CompileError
 from tiny_plugin import Binary, Source, Target, boundary
-
 from tiny_runtime_cpu import settings
 from tiny_runtime_cpu.driver import Driver
 from tiny_runtime_cpu.image import LinkError, flatten
@@ -20,24 +18,23 @@ OBJECT = "object"
 
 _REVISION = 1  # counted up when the same source and target give another image
 
-# Source: the functions that C compilers call without being told to, and the C renderer's own
-# wish list: what C11 section 7.12 has and no instruction does.
-C_LIBRARY = frozenset(
-    ("memcpy", "memmove", "memset", "memcmp")
-    + tuple(
-        name + ending
-        for name in (
-            ("fma", "fmod", "fmin", "fmax", "fabs", "sqrt", "floor", "ceil", "trunc")
-            + ("rint", "nearbyint", "round", "roundeven", "ldexp", "scalbn", "frexp", "pow")
-            + ("exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tan")
-            + ("asin", "acos", "atan", "sinh", "cosh", "tanh", "erf")
-        )
-        for ending in ("", "f")
-    )
-    # conversions of 16-bit floats and 128-bit integers, in the compiler's support library
-    + ("__extendhfsf2", "__extendhfdf2", "__truncsfhf2", "__truncdfhf2", "__truncsfbf2")
-    + ("__truncdfbf2", "__udivti3", "__umodti3", "__divti3", "__modti3")
+_MATHEMATICS = (
+    *("fma", "fmod", "fmin", "fmax", "fabs", "sqrt", "floor", "ceil", "trunc"),
+    *("rint", "nearbyint", "round", "roundeven", "ldexp", "scalbn", "frexp", "pow"),
+    *("exp", "exp2", "expm1", "log", "log2", "log1p", "sin", "cos", "tan"),
+    *("asin", "acos", "atan", "sinh", "cosh", "tanh", "erf"),
 )
+C_LIBRARY = frozenset(
+    (
+        *("memcpy", "memmove", "memset", "memcmp"),  # C compilers call these without being told to
+        *_MATHEMATICS,
+        *(name + "f" for name in _MATHEMATICS),
+        # conversions of 16-bit floats and 128-bit integers, in the compiler's support library
+        *("__extendhfsf2", "__extendhfdf2", "__truncsfhf2", "__truncdfhf2", "__truncsfbf2"),
+        *("__truncdfbf2", "__udivti3", "__umodti3", "__divti3", "__modti3"),
+    )
+)
+"""What C kernels may call; an image names these, and the runtime finds them when it loads it."""
 
 _C_FLAGS = (
     "-c",
@@ -301,7 +298,7 @@ class CCompiler:
         return self._command
 
     def _find(self) -> tuple[str, ...]:
-        wanted = shlex.split(self._wanted)
+        wanted = self._wanted.split()
         for name, *arguments in [wanted] if wanted else [["gcc"], ["clang"]]:
             path = self._driver.find_tool(name)
             if path is not None:

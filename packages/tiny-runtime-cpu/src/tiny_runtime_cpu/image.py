@@ -231,9 +231,7 @@ class _Linker:
         self.code.extend(struct.pack(f"<{len(self.relatives)}I", *self.relatives))
         self.code.extend(b"".join(_name_rows(names)))
         counts = (table, len(names), len(self.relatives))
-        _HEADER.pack_into(
-            self.code, 0, MAGIC, _VERSION, self.machine, len(self.code), 0, *counts
-        )
+        _HEADER.pack_into(self.code, 0, MAGIC, _VERSION, self.machine, len(self.code), 0, *counts)
         struct.pack_into("<I", self.code, 16, zlib.crc32(memoryview(self.code)[_CHECKED_FROM:]))
         return bytes(self.code)
 

@@ -3,7 +3,6 @@
 from threading import Lock
 
 from tiny_ir import ArgumentError, RunError
-
 from tiny_runtime_cpu.driver import Block, Driver
 
 _SLAB_NBYTES = 1 << 20

@@ -1,7 +1,6 @@
 """The plugin: the runtime "cpu" and its compilers "llvm" and "c"."""
 
 from tiny_plugin import Compiler, Target
-
 from tiny_runtime_cpu.compiler import CCompiler, LlvmCompiler
 from tiny_runtime_cpu.runtime import CpuRuntime
 

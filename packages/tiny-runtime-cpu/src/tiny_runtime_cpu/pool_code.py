@@ -9,8 +9,6 @@ nothing. Workers spin for a short time while a list runs, and else sleep on the 
 The code has no undefined symbols: the functions of the C library stand in a table of the pool.
 """
 
-from string import Template
-
 RUN = "tiny_pool_run"
 START = "tiny_pool_start"
 STOP = "tiny_pool_stop"
@@ -30,7 +28,7 @@ WORKERS_AT = 40
 LIBRARY_AT = 512
 SLOTS_AT = 1024
 SLOT_NBYTES = 32
-_FIELDS = {
+_FIELDS: dict[str, int | str] = {
     "STATE": 128,
     "SEQUENCE": 132,  # the high half of the state, on little-endian machines
     "DONE": 256,
@@ -53,7 +51,9 @@ _FIELDS = {
 JOB_NBYTES = 32
 PARALLEL = 1  # flag: the chunks of this job are worth waking workers for
 
-_MACHINES = {
+# The parts that differ from machine to machine. In the text, <NAME> stands for one of these or for
+# the place of a field.
+_MACHINES: dict[str, dict[str, int | str]] = {
     "x86_64": {
         "FUTEX": "202",  # Linux, arch/x86/entry/syscalls/syscall_64.tbl
         "PAUSE": "call void @llvm.x86.sse2.pause()",
@@ -82,13 +82,6 @@ _MACHINES = {
 }
 
 
-class _Code(Template):
-    """IR text with the names of fields, machines' parts and numbers as <NAME>."""
-
-    delimiter = "<"
-    pattern = r"(?P<escaped>(?!))|<(?P<named>[A-Z_]+)>|(?P<braced>(?!))|(?P<invalid>(?!))"
-
-
 def pool_text(machine: str) -> str | None:
     """The pool as an LLVM module; None for machines it was not written for.
 
@@ -105,8 +98,9 @@ def pool_text(machine: str) -> str | None:
     parts = _MACHINES.get(machine)
     if parts is None:
         return None
-    numbers = {name: str(value) for name, value in _FIELDS.items()}
-    text: str = _Code(_POOL).substitute(numbers, **parts)
+    text = _POOL
+    for name, value in (_FIELDS | parts).items():
+        text = text.replace(f"<{name}>", str(value))
     return text
 
 
@@ -156,7 +150,8 @@ wait:
   %syscall.at = getelementptr i8, ptr %pool, i64 <SYSCALL>
   %syscall = load ptr, ptr %syscall.at, align 8
   ; 128: FUTEX_WAIT | FUTEX_PRIVATE_FLAG
-  %slept = call i64 (i64, ...) %syscall(i64 <FUTEX>, ptr %sequence.at, i64 128, i64 %sequence, i64 0)
+  %slept = call i64 (i64, ...) %syscall(
+      i64 <FUTEX>, ptr %sequence.at, i64 128, i64 %sequence, i64 0)
   %less = atomicrmw sub ptr %sleepers, i64 1 seq_cst, align 8
   br label %back
 back:

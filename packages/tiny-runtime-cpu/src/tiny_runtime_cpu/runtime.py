@@ -2,64 +2,32 @@
 
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from threading import Lock
 from time import perf_counter
 
-from tiny_ir import ArgumentError, Op, RunError, UOp
-from tiny_ir.meaning import meaning
-from tiny_plugin import Binary, Call, Estimates, Mark, Memory, Program, Target, boundary
-
+from tiny_ir import ArgumentError, RunError
+from tiny_plugin import Binary, Call, Mark, Memory, Target, boundary
 from tiny_runtime_cpu import settings
 from tiny_runtime_cpu.compiler import FLAT, OBJECT, LinkedObject
 from tiny_runtime_cpu.driver import Block, Driver, copy_bytes
 from tiny_runtime_cpu.image import Image, ImageError, machine_number, read_image
+from tiny_runtime_cpu.launch import (
+    Captured,
+    Executable,
+    captured_calls,
+    chunks_of,
+    executable_in,
+    executable_of,
+    jobs_of,
+    not_loaded,
+    refill,
+    words_of,
+)
 from tiny_runtime_cpu.memory import Heap
 from tiny_runtime_cpu.target import host_target
-from tiny_runtime_cpu.threads import (
-    CallRunner,
-    PoolRunner,
-    Runner,
-    has_pool,
-    job,
-    state_nbytes,
-)
-
-# What one thread does in a second, for the choice whether workers are worth waking. Only the order
-# of magnitude counts. Measured on 2021 and 2023 server processors with wide vectors.
-_OPERATIONS_A_SECOND = 2e10
-_NBYTES_A_SECOND = 2e10
-_WORTH_ALONE_SECONDS = 40e-6  # a sleeping worker takes 10 to 20 us to come
-_WORTH_IN_LIST_SECONDS = 4e-6  # an awake one takes 0.2 us
+from tiny_runtime_cpu.threads import CallRunner, PoolRunner, Words, has_pool, job, state_nbytes
 
 _DONE = Mark("cpu", 0)  # calls return when they are done, so one Mark serves all
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Executable:
-    """A loaded Binary: where its code is, and what its launch needs."""
-
-    name: str
-    address: int
-    program: Program
-    minimum_nbytes: tuple[int, ...]
-    seconds: float
-    code: object = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Captured:
-    """Calls made ready: all jobs and arguments in two arrays of words."""
-
-    calls: tuple[Call, ...]
-    jobs: "array[int]"
-    arguments: "array[int]"
-    starts: tuple[int, ...]
-    parallel: bool
-    is_symbolic: bool
-    scratch: Block | None
-    lock: Lock
-    current: list[object]
 
 
 @boundary
@@ -165,10 +133,10 @@ class CpuRuntime:
             cells = {offset: imports[name] for offset, name in image.imports.items()}
             block = self._driver.map_code(binary.data, cells, image.relatives)
             self._adopt_pool(block, image)
-            return _executable(binary, block.address + image.exports[binary.entry], block)
+            return executable_of(binary, block.address + image.exports[binary.entry], block)
         if binary.format == OBJECT:
             linked = LinkedObject(binary.data, binary.entry)
-            return _executable(binary, linked.address, linked)
+            return executable_of(binary, linked.address, linked)
         raise RunError(
             f"the runtime 'cpu' cannot load the format {binary.format!r}",
             why=f"it takes {FLAT!r} and {OBJECT!r}",
@@ -210,33 +178,31 @@ class CpuRuntime:
         after: Sequence[Mark] = (),
     ) -> Mark:
         """Run what `load` returned, with arguments and variables in the order of its Program."""
-        call = Call(executable, tuple(memories), tuple(values))
-        return self._run((call,), _WORTH_ALONE_SECONDS)
+        if not isinstance(executable, Executable):
+            raise not_loaded(executable)
+        scratch = self._take_scratch(executable.scratch_nbytes)
+        arguments = array("q", words_of(executable, memories, values, scratch))
+        chunks = executable.chunks
+        if chunks is None:
+            chunks = chunks_of(executable, values)
+        shared = chunks > 1 and executable.is_shared_alone
+        words = job(executable.address, arguments.buffer_info()[0], chunks, shared)
+        self._run(array("q", words), shared, scratch, 1)
+        return _DONE
 
     def submit(self, steps: Sequence[Call], after: Sequence[Mark] = ()) -> Mark:
         """Run calls in order, each after the one before, in one native call."""
-        return self._run(steps, _WORTH_IN_LIST_SECONDS) if steps else _DONE
+        if steps:
+            scratch = self._take_scratch(_scratch_nbytes(steps))
+            jobs, arguments, is_parallel = jobs_of(steps, scratch)
+            self._run(jobs, is_parallel, scratch, len(steps))
+            del arguments  # the kernels read them until here
+        return _DONE
 
     def capture(self, steps: Sequence[Call]) -> Captured:
         """Prepare calls that will run often, for `replay`."""
-        scratch_nbytes = self._scratch_nbytes(steps)
-        scratch = self._driver.allocate(scratch_nbytes) if scratch_nbytes else None
-        calls = tuple(steps)
-        worth = _WORTH_IN_LIST_SECONDS if len(calls) > 1 else _WORTH_ALONE_SECONDS
-        jobs, arguments, starts = self._prepare(calls, scratch, worth)
-        memories = [memory for call in calls for memory in call.memories]
-        values = [value for call in calls for value in call.values]
-        return Captured(
-            calls,
-            jobs,
-            arguments,
-            tuple(starts),
-            any(jobs[3::4]),
-            any(not isinstance(size, int) for call in calls for size in _facts(call).program.grid),
-            scratch,
-            Lock(),
-            [memories, values],
-        )
+        nbytes = _scratch_nbytes(steps) * self.threads
+        return captured_calls(steps, self._driver.allocate(nbytes) if nbytes else None)
 
     def replay(
         self,
@@ -253,9 +219,8 @@ class CpuRuntime:
                 fix="capture the calls first",
             )
         with captured.lock:
-            self._refill(captured, list(memories), list(values))
-            self._launches += len(captured.calls)
-            self._runner().run(captured.jobs, captured.parallel)
+            refill(captured, list(memories), list(values))
+            self._run(captured.jobs, captured.is_parallel, None, len(captured.executables))
         return _DONE
 
     def wait(self, mark: Mark) -> None:
@@ -281,72 +246,18 @@ class CpuRuntime:
         self._scratch.clear()
         self._heap.clear()
 
-    def _runner(self) -> Runner:
-        return self._pool if self._pool is not None else self._calls
-
-    def _run(self, calls: Sequence[Call], worth: float) -> Mark:
-        nbytes = self._scratch_nbytes(calls)
-        scratch = self._take_scratch(nbytes) if nbytes else None
-        jobs, arguments, _ = self._prepare(calls, scratch, worth)
-        self._launches += len(calls)
-        self._runner().run(jobs, any(jobs[3::4]))
+    def _run(self, jobs: Words, is_parallel: bool, scratch: Block | None, launches: int) -> None:
+        self._launches += launches
+        runner = self._pool if self._pool is not None else self._calls
+        runner.run(jobs, is_parallel)
         if scratch is not None:
             self._scratch.append(scratch)
-        del arguments  # the native code read them until here
-        return _DONE
 
-    def _prepare(
-        self, calls: Sequence[Call], scratch: Block | None, worth: float
-    ) -> tuple["array[int]", "array[int]", list[int]]:
-        words: list[int] = []
-        starts: list[int] = []
-        for call in calls:
-            executable = _facts(call)
-            _check(executable, call)
-            starts.append(len(words))
-            words += [memory.handle + memory.offset for memory in call.memories]  # type: ignore[operator]  # handles of this runtime are addresses
-            words += call.values
-            if executable.program.scratch_nbytes and scratch is not None:
-                words.append(scratch.address)
-        arguments = array("q", words)
-        address = arguments.buffer_info()[0]
-        jobs = array("q")
-        for call, start in zip(calls, starts, strict=True):
-            executable = _facts(call)
-            chunks = _chunks(executable.program, call.values)
-            parallel = chunks > 1 and executable.seconds >= worth
-            jobs.extend(job(executable.address, address + 8 * start, chunks, parallel))
-        return jobs, arguments, starts
-
-    def _refill(
-        self, captured: Captured, memories: Sequence[Memory], values: Sequence[int]
-    ) -> None:
-        """Store other memories and values into the arguments of captured calls."""
-        if captured.current == [memories, values]:
-            return
-        at_memory = at_value = 0
-        for index, (call, start) in enumerate(zip(captured.calls, captured.starts, strict=True)):
-            executable = _facts(call)
-            mine = memories[at_memory : at_memory + len(call.memories)]
-            own = values[at_value : at_value + len(call.values)]
-            _check(executable, Call(executable, tuple(mine), tuple(own)))
-            at_memory += len(mine)
-            at_value += len(own)
-            words = [memory.handle + memory.offset for memory in mine]  # type: ignore[operator]  # handles of this runtime are addresses
-            words += own
-            captured.arguments[start : start + len(words)] = array("q", words)
-            if captured.is_symbolic:
-                captured.jobs[4 * index + 2] = _chunks(executable.program, own)
-        if at_memory != len(memories) or at_value != len(values):
-            raise _wrong_count("the captured list", "memories", at_memory, len(memories))
-        captured.current[:] = [memories, values]
-
-    def _scratch_nbytes(self, calls: Sequence[Call]) -> int:
-        most = max((_facts(call).program.scratch_nbytes for call in calls), default=0)
-        return most * self.threads
-
-    def _take_scratch(self, nbytes: int) -> Block:
+    def _take_scratch(self, nbytes: int) -> Block | None:
         """Scratch for one list. Lists of several threads run at once, each with its own."""
+        if not nbytes:
+            return None
+        nbytes *= self.threads
         try:
             block = self._scratch.pop()
         except IndexError:
@@ -354,81 +265,8 @@ class CpuRuntime:
         return block if block.nbytes >= nbytes else self._driver.allocate(nbytes)
 
 
-def _facts(call: Call) -> Executable:
-    executable = call.executable
-    if not isinstance(executable, Executable):
-        raise RunError(
-            f"cannot launch {type(executable).__name__}",
-            why="launch takes what load of this runtime returned",
-            fix="load the Binary first",
-        )
-    return executable
-
-
-def _executable(binary: Binary, address: int, code: object) -> Executable:
-    program = binary.program
-    minimum = tuple(each.elements * each.dtype.nbytes for each in program.arguments)
-    seconds = _seconds(program.estimates)
-    return Executable(program.name, address, program, minimum, seconds, code)
-
-
-def _seconds(estimates: Estimates) -> float:
-    """How long one launch takes on one thread; without estimates, long enough to share."""
-    if not estimates.operations and not estimates.nbytes:
-        return 1.0
-    return max(estimates.operations / _OPERATIONS_A_SECOND, estimates.nbytes / _NBYTES_A_SECOND)
-
-
-def _check(executable: Executable, call: Call) -> None:
-    """Refuse arguments that the kernel would read or write past the end of."""
-    if len(call.memories) != len(executable.minimum_nbytes):
-        raise _wrong_count(
-            executable.name, "memories", len(executable.minimum_nbytes), len(call.memories)
-        )
-    if len(call.values) != len(executable.program.variables):
-        raise _wrong_count(
-            executable.name, "values", len(executable.program.variables), len(call.values)
-        )
-    for position, (memory, nbytes) in enumerate(
-        zip(call.memories, executable.minimum_nbytes, strict=True)
-    ):
-        if memory.nbytes < nbytes:
-            raise RunError(
-                f"argument {position} of {executable.name} has {memory.nbytes} bytes",
-                why=f"the kernel reads or writes {nbytes} bytes there",
-                fix="pass memory that is large enough",
-            )
-
-
-def _wrong_count(name: str, what: str, expected: int, actual: int) -> RunError:
-    return RunError(
-        f"{name} was launched with {actual} {what}",
-        why=f"its Program takes {expected}",
-        fix="pass one for each, in the order of the Program",
-    )
-
-
-def _chunks(program: Program, values: Sequence[int]) -> int:
-    """How many chunks a launch has: the grid's one axis, or 1 without one."""
-    chunks = 1
-    for size in program.grid:
-        chunks *= size if isinstance(size, int) else _value_of(size, program, values)
-    return chunks
-
-
-def _value_of(size: UOp, program: Program, values: Sequence[int]) -> int:
-    bound = {each.name: value for each, value in zip(program.variables, values, strict=True)}
-    known: dict[UOp, int] = {}
-    for node in size.toposort():
-        if node.op is Op.CONST:
-            known[node] = node.arg
-        elif node.op is Op.VARIABLE:
-            known[node] = bound[node.arg.name]
-        else:
-            parts = [known[source] for source in node.src]
-            kinds = [source.dtype for source in node.src]
-            known[node] = int(meaning(node.op, node.dtype, *kinds)(*parts))
-    return known[size]
+def _scratch_nbytes(calls: Sequence[Call]) -> int:
+    return max((executable_in(call).scratch_nbytes for call in calls), default=0)
 
 
 def _flat_bytes(data: bytes | bytearray | memoryview) -> memoryview:

@@ -6,7 +6,6 @@ compares them with what LLVM finds.
 
 from tiny_ir import DType, Op, dtypes
 from tiny_plugin import FloatFacts, Space, Target, pairs
-
 from tiny_runtime_cpu.driver import Driver
 
 # What Linux calls a feature -> what LLVM calls it. Only features that change generated code.
@@ -133,7 +132,7 @@ def host_target(driver: Driver) -> Target:
     features = tuple("+" + name for name in sorted(found))
     arch = _arch(machine, found)
     has_fma = machine == "aarch64" or "fma" in found
-    halves = machine == "aarch64" and "fullfp16" in found or "avx512fp16" in found
+    halves = "fullfp16" in found or "avx512fp16" in found
     floats: list[DType] = [dtypes.float32, dtypes.float64]
     if halves:
         floats.append(dtypes.float16)

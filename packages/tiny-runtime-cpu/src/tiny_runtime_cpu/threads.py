@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Mapping
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from weakref import finalize
 
 from tiny_runtime_cpu.driver import Block, Driver, Entry
@@ -24,6 +24,11 @@ _PAGE_NBYTES = 4096
 _WORD_NBYTES = 8
 JOB_WORDS = JOB_NBYTES // _WORD_NBYTES
 
+if TYPE_CHECKING:
+    Words = array[int]
+else:
+    Words = array
+
 
 class Runner(Protocol):
     """Something that runs jobs; a job is four words: function, arguments, chunks, flags."""
@@ -33,7 +38,7 @@ class Runner(Protocol):
         """How many threads may run chunks at the same time, the caller included."""
         ...
 
-    def run(self, jobs: "array[int]", parallel: bool) -> None:
+    def run(self, jobs: Words, parallel: bool) -> None:
         """Run the jobs in order, each after the one before."""
         ...
 
@@ -63,7 +68,7 @@ class CallRunner:
         self._driver = driver
         self._entries: dict[int, Entry] = {}
 
-    def run(self, jobs: "array[int]", parallel: bool) -> None:
+    def run(self, jobs: Words, parallel: bool) -> None:
         """Run the jobs in order."""
         for start in range(0, len(jobs), JOB_WORDS):
             function, arguments, chunks, _ = jobs[start : start + JOB_WORDS]
@@ -107,7 +112,7 @@ class PoolRunner:
         keep = (code, state)
         self._close = finalize(self, _stop, driver.function(stop, 1), state.address, keep)
 
-    def run(self, jobs: "array[int]", parallel: bool) -> None:
+    def run(self, jobs: Words, parallel: bool) -> None:
         """Run the jobs in order; the GIL is released meanwhile.
 
         Args:
