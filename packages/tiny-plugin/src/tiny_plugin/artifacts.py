@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 
-from tiny_ir import ArgumentError, DType, UOp
-
+from tiny_ir import ArgumentError, DType, RuleSet, UOp
+from tiny_plugin.records import record, replace
 from tiny_plugin.target import Target
 from tiny_plugin.typed import boundary
 
 
 @boundary
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Argument:
     """One buffer a Program takes.
 
@@ -33,7 +33,7 @@ class Argument:
 
 
 @boundary
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Variable:
     """An integer that a Program takes at launch, with inclusive bounds."""
 
@@ -43,7 +43,7 @@ class Variable:
 
 
 @boundary
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Estimates:
     """What one launch costs: arithmetic operations, and bytes moved to or from memory."""
 
@@ -52,7 +52,7 @@ class Estimates:
 
 
 @boundary
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Program:
     """A kernel in its last form: what to launch, and in which order its nodes stand.
 
@@ -88,7 +88,7 @@ class Program:
 
 
 @boundary
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Source:
     """A Program as text.
 
@@ -106,7 +106,7 @@ class Source:
 
 
 @boundary
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Binary:
     """A Program that a runtime can load.
 
@@ -126,7 +126,7 @@ class Binary:
 
 
 @boundary
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Slot:
     """A numbered place for a buffer in a Schedule.
 
@@ -154,7 +154,7 @@ class Slot:
 
 
 @boundary
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Launch:
     """Run a Program: `slots[i]` is its argument `i`; variables are bound by name at launch."""
 
@@ -163,7 +163,7 @@ class Launch:
 
 
 @boundary
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Copy:
     """Copy `nbytes` from the start of one slot to the start of another, across devices or not."""
 
@@ -173,7 +173,7 @@ class Copy:
 
 
 @boundary
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class HostCall:
     """Let the engine do something in Python: `function` is a name the engine knows."""
 
@@ -183,7 +183,7 @@ class HostCall:
 
 
 @boundary
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Collective:
     """An exchange among devices: operation is "all_reduce", "all_gather", "reduce_scatter", ..."""
 
@@ -198,7 +198,7 @@ Step = Launch | Copy | HostCall | Collective
 
 
 @boundary
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Schedule:
     """What to do, in order.
 
@@ -216,7 +216,7 @@ class Schedule:
 
 
 @boundary
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Memory:
     """A piece of a device's memory.
 
@@ -244,7 +244,7 @@ class Memory:
 
 
 @boundary
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Mark:
     """A point in a queue: reached when everything up to `number` has finished."""
 
@@ -253,7 +253,7 @@ class Mark:
 
 
 @boundary
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Call:
     """One launch with everything at hand: what `Runtime.submit` and `Runtime.capture` take.
 
@@ -269,7 +269,23 @@ class Call:
 
 
 @boundary
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
+class ExtraStage:
+    """A stage that a plugin adds to the pipeline, in one of the slots the pipeline names.
+
+    Args:
+        slot: the name of the slot.
+        name: what `explain` calls the stage.
+        stage: a RuleSet, or a pure function of the whole graph that takes it and the Target.
+    """
+
+    slot: str
+    name: str
+    stage: RuleSet | Callable[[UOp, Target], UOp]
+
+
+@boundary
+@record(frozen=True, slots=True)
 class Options:
     """The choices of one compilation, made by the Session and never by a stage.
 
@@ -281,6 +297,7 @@ class Options:
         fuse: put several ops into one kernel where that is legal and good.
         deterministic: never let the order of threads change a result.
         emulate: names of dtypes to treat as if the target lacked them.
+        stages: what plugins add to the pipeline, in the order of their names.
     """
 
     optimize: bool = True
@@ -290,3 +307,4 @@ class Options:
     fuse: bool = True
     deterministic: bool = True
     emulate: tuple[str, ...] = ()
+    stages: tuple[ExtraStage, ...] = ()

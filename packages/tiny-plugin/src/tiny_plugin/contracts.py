@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
-from tiny_ir import UOp, UnsupportedError
-
+from tiny_ir import UnsupportedError, UOp
 from tiny_plugin.artifacts import Binary, Call, Mark, Memory, Options, Program, Schedule, Source
 from tiny_plugin.target import Target
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
 
 from tiny_ir import DType, Op
-
+from tiny_plugin.records import record
 from tiny_plugin.typed import boundary
 
 Form = Literal["scalar", "wide", "loops"]
@@ -16,7 +15,7 @@ loops: the RANGEs stay in, for backends that work on whole arrays at a time."""
 
 
 @boundary
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class FloatFacts:
     """How a target computes in one float dtype.
 
@@ -38,16 +37,16 @@ class FloatFacts:
 
 
 @boundary
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Space:
-    """A memory space: its name ("global", "scratch", "shared", ...) and size in bytes, 0 if unknown."""
+    """A memory space ("global", "scratch", "shared", ...) and its size in bytes, 0 if unknown."""
 
     name: str
     nbytes: int = 0
 
 
 @boundary
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class MatrixInstruction:
     """Multiply (m, k) by (k, n) and add to (m, n), by `threads` threads together."""
 
@@ -61,12 +60,12 @@ class MatrixInstruction:
 
 
 @boundary
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Target:
     """What a machine can do.
 
     Args:
-        name: what kind of machine: "cpu", "python", ... For people and cache keys; no code compares it.
+        name: what kind of machine: "cpu", "python", ... For people and keys; no code compares it.
         arch: which one of the kind, as its compiler calls it: "x86-64-v4", "sm_90", ...
         form: how far programs are lowered: "scalar", "wide" or "loops".
         supported: which op works on which dtype, as one set of pairs. For comparisons and casts the
