@@ -96,6 +96,14 @@ class Compiler(Protocol):
         """Turn text into a Binary."""
         ...
 
+    @optional
+    def fingerprint(self) -> str:
+        """What a Binary depends on besides its Source: library, version, flags. Part of cache keys.
+
+        It is asked on every start, so it loads no library and runs no tool.
+        """
+        return ""
+
 
 class Assembler(Protocol):
     """From a Program straight to a Binary: an interpreter or an encoder of instructions.
@@ -116,6 +124,14 @@ class Assembler(Protocol):
     def assemble(self, program: Program) -> Binary:
         """Turn a Program into a Binary."""
         ...
+
+    @optional
+    def fingerprint(self) -> str:
+        """What a Binary depends on besides its Program: library, version, flags. Part of cache keys.
+
+        It is asked on every start, so it loads no library and runs no tool.
+        """
+        return ""
 
 
 class Claimer(Protocol):
@@ -238,6 +254,14 @@ class Runtime(Protocol):
         staging = bytearray(destination.nbytes)
         self.wait(self.copy_out(source, staging, after))
         return self.copy_in(destination, staging)
+
+    @optional
+    def view(self, memory: Memory) -> memoryview | None:
+        """The bytes of `memory` themselves, writable; None where the host cannot reach them.
+
+        They stay mapped while the view exists; after `free` what they hold is arbitrary.
+        """
+        return None
 
     @optional
     def statistics(self) -> Mapping[str, int]:

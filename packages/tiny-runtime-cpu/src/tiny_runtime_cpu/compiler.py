@@ -7,7 +7,7 @@ from tiny_ir import CompileError
 from tiny_plugin import Binary, Source, Target, boundary
 from tiny_runtime_cpu import settings
 from tiny_runtime_cpu.driver import Driver
-from tiny_runtime_cpu.image import LinkError, flatten
+from tiny_runtime_cpu.image import MACHINES
 from tiny_runtime_cpu.pool_code import EXPORTS, pool_text
 
 FLAT = "flat"
@@ -62,7 +62,7 @@ _C_FLAGS = (
 
 def is_flat(target: Target, driver: Driver) -> bool:
     """Whether images for this target can be flat: Linux on x86-64 or AArch64."""
-    return driver.system == "Linux" and _machine(target) in ("x86_64", "aarch64")
+    return driver.system == "linux" and _machine(target) in MACHINES
 
 
 def _machine(target: Target) -> str:
@@ -96,7 +96,6 @@ class LlvmCompiler:
         """ "flat", or "object" where flat images do not run."""
         return FLAT if self._flat else OBJECT
 
-    @property
     def fingerprint(self) -> str:
         """What a Binary depends on besides its Source; found without importing llvmlite."""
         return "|".join(
@@ -126,7 +125,7 @@ class LlvmCompiler:
         if self._flat:
             code = self.image_of(code, source.entry, frozenset())
         facts = source.program.launch_facts()
-        return Binary(code, self.format, source.entry, facts, self.fingerprint)
+        return Binary(code, self.format, source.entry, facts, self.fingerprint())
 
     def image_of(self, code: bytes, entry: str, allowed: frozenset[str]) -> bytes:
         """Pack an object and the chunk pool into one image.
@@ -139,6 +138,9 @@ class LlvmCompiler:
         Raises:
             CompileError: it cannot be packed.
         """
+        # Packing belongs to compiling: a warm start opens no compiler and pays for no linker.
+        from tiny_runtime_cpu.linker import LinkError, flatten
+
         try:
             return flatten([code, self._pool_object()], (entry, *EXPORTS), allowed)
         except LinkError as error:
@@ -258,12 +260,11 @@ class CCompiler:
         """ "flat", or "object" where flat images do not run."""
         return self._linker.format
 
-    @property
     def fingerprint(self) -> str:
         """What a Binary depends on besides its Source; found without running the compiler."""
         command = self._found()
         stamp = self._driver.stamp(command[0])
-        return "|".join((" ".join(command), stamp, " ".join(_C_FLAGS), self._linker.fingerprint))
+        return "|".join((" ".join(command), stamp, " ".join(_C_FLAGS), self._linker.fingerprint()))
 
     def compile(self, source: Source) -> Binary:
         """Turn C into a Binary.
@@ -279,18 +280,17 @@ class CCompiler:
             CompileError: there is no compiler, or it does not accept the text.
         """
         command = (*self._found(), *_C_FLAGS, "-", "-o")
-        result = self._driver.run_tool(command, source.text, ".o")
-        if result.output is None:
+        code, message = self._driver.run_tool(command, source.text, ".o")
+        if code is None:
             raise CompileError(
                 f"{command[0]} does not accept the kernel {source.entry!r}",
-                why=_first_lines(result.message),
+                why=_first_lines(message),
                 fix="this is a mistake of the renderer: please report it with the kernel's text",
             )
-        code = result.output
         if self.format == FLAT:
             code = self._linker.image_of(code, source.entry, C_LIBRARY)
         facts = source.program.launch_facts()
-        return Binary(code, self.format, source.entry, facts, self.fingerprint)
+        return Binary(code, self.format, source.entry, facts, self.fingerprint())
 
     def _found(self) -> tuple[str, ...]:
         if self._command is None:

@@ -6,10 +6,8 @@ One object does it all, so that a test can put another in its place.
 import ctypes
 import mmap
 import os
-import platform
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from tiny_ir import CompileError, OutOfMemoryError, RunError
@@ -28,26 +26,16 @@ Entry = Callable[..., int]
 """A function of machine code: takes and returns 64-bit integers, and runs without the GIL."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Block:
     """A piece of memory: its address, its bytes, and what keeps it mapped."""
 
-    address: int
-    data: memoryview
-    owner: object
+    __slots__ = ("address", "data", "nbytes", "owner")
 
-    @property
-    def nbytes(self) -> int:
-        """Its size."""
-        return len(self.data)
-
-
-@dataclass(frozen=True, slots=True)
-class ToolResult:
-    """What a command-line tool did: the file it was asked for, or what it said."""
-
-    output: bytes | None
-    message: str
+    def __init__(self, address: int, data: memoryview, owner: object) -> None:
+        self.address = address
+        self.data = data
+        self.nbytes = len(data)
+        self.owner = owner
 
 
 class Driver:
@@ -60,13 +48,14 @@ class Driver:
 
     @property
     def system(self) -> str:
-        """ "Linux", "Darwin" or "Windows"."""
-        return platform.system()
+        """ "linux", "darwin" or "win32"."""
+        return sys.platform
 
     @property
     def machine(self) -> str:
         """ "x86_64", "aarch64", ...; the names of other systems are brought to these."""
-        name = platform.machine().lower()
+        name = os.uname().machine if hasattr(os, "uname") else _windows_machine()
+        name = name.lower()
         return {"amd64": "x86_64", "arm64": "aarch64"}.get(name, name)
 
     @property
@@ -114,7 +103,7 @@ class Driver:
         Raises:
             OutOfMemoryError: the system does not give that much.
         """
-        huge = nbytes >= _HUGE_FROM_NBYTES and self.system == "Linux"
+        huge = nbytes >= _HUGE_FROM_NBYTES and self.system == "linux"
         try:
             area = _private_mapping(nbytes + (HUGE_PAGE_NBYTES if huge else 0))
         except (OSError, OverflowError, ValueError) as error:
@@ -132,7 +121,7 @@ class Driver:
     def allocate_unforked(self, nbytes: int) -> Block | None:
         """Memory that a forked child sees as zeros; None where the system has no such thing."""
         area = _private_mapping(nbytes)
-        if self.system != "Linux" or not _advise(area, _MADV_WIPEONFORK):
+        if self.system != "linux" or not _advise(area, _MADV_WIPEONFORK):
             return None
         return Block(address_of(area), memoryview(area), area)
 
@@ -229,7 +218,9 @@ class Driver:
 
         return shutil.which(name)
 
-    def run_tool(self, command: Sequence[str], source: str, suffix: str) -> ToolResult:
+    def run_tool(
+        self, command: Sequence[str], source: str, suffix: str
+    ) -> tuple[bytes | None, str]:
         """Run a compiler: source on its standard input, its output in a file named last.
 
         Args:
@@ -238,7 +229,7 @@ class Driver:
             suffix: how the name of the output file ends.
 
         Returns:
-            The output, or None and what the tool said.
+            The output or None, and what the tool said.
 
         Raises:
             CompileError: the tool cannot be started, or does not end within two minutes.
@@ -266,9 +257,13 @@ class Driver:
                 ) from error
             message = done.stdout.decode(errors="replace")
             if done.returncode != 0 or not os.path.exists(path):
-                return ToolResult(None, message)
+                return None, message
             with open(path, "rb") as file:
-                return ToolResult(file.read(), message)
+                return file.read(), message
+
+
+def _windows_machine() -> str:
+    return os.environ.get("PROCESSOR_ARCHITECTURE", "")
 
 
 def address_of(buffer: object) -> int:

@@ -1,4 +1,4 @@
-"""Pack relocatable objects into one flat image: position independent, ready to map and call.
+"""Read a flat image: position-independent code that is ready to map and call.
 
 An image is the bytes that will stand in memory. A header of 32 bytes stands first, then code and
 constants with all references between them resolved, then a table: exported names and their
@@ -8,78 +8,45 @@ of the image itself. Most kernels have only exports, so loading is one mapping a
 
 import struct
 import zlib
-from collections.abc import Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass
-
-from tiny_runtime_cpu.elf import (
-    AARCH64,
-    X86_64,
-    ElfError,
-    ElfObject,
-    Relocation,
-    Section,
-    Symbol,
-    read_elf,
-)
-from tiny_runtime_cpu.relocate import CELL_STUBS, Place, relocate
 
 MAGIC = b"tinyflat"
-_VERSION = 1
-_HEADER = struct.Struct("<8sHHIIIII")  # magic version machine nbytes check table counts...
-_CHECKED_FROM = 20  # everything behind the check value is under the check
-_MACHINES = {"x86_64": X86_64, "aarch64": AARCH64}
+VERSION = 1
+HEADER = struct.Struct("<8sHHIIIII")  # magic version machine nbytes check table names relatives
+CHECK_AT = 16
+CHECKED_FROM = 20  # everything behind the check value is under the check
+NAME = struct.Struct("<IBB")  # offset, 1 for an import, length of the name, which follows
+MACHINES = {"x86_64": 62, "aarch64": 183}  # e_machine of the ELF gABI
 
 
-@dataclass(frozen=True, slots=True)
 class Image:
     """What the table of a flat image says.
 
-    `exports` maps a name to its offset. `imports` maps the offset of an 8-byte cell to the C
-    library function whose address it takes. `relatives` are offsets of 8-byte fields to which the
-    address of the image is added.
+    A plain class: a warm start pays for the making of a dataclass and has no use for one.
+
+    Args:
+        machine: the ELF number of the machine.
+        exports: names and their offsets.
+        imports: offsets of 8-byte cells, and the C library function whose address each takes.
+        relatives: offsets of 8-byte fields to which the address of the image is added.
     """
 
-    machine: int
-    exports: Mapping[str, int]
-    imports: Mapping[int, str]
-    relatives: tuple[int, ...]
+    __slots__ = ("exports", "imports", "machine", "relatives")
+
+    def __init__(
+        self,
+        machine: int,
+        exports: dict[str, int],
+        imports: dict[int, str],
+        relatives: tuple[int, ...],
+    ) -> None:
+        self.machine = machine
+        self.exports = exports
+        self.imports = imports
+        self.relatives = relatives
 
 
 class ImageError(ValueError):
     """The bytes are not a whole, unharmed flat image for this kind of machine."""
-
-
-class LinkError(ValueError):
-    """The objects cannot be made into a flat image."""
-
-
-def machine_number(name: str) -> int | None:
-    """The ELF number of a machine, or None where flat images are not supported.
-
-    Example:
-        >>> machine_number("x86_64"), machine_number("vax")
-        (62, None)
-    """
-    return _MACHINES.get(name)
-
-
-def flatten(
-    objects: Sequence[bytes], exports: Sequence[str], allowed_imports: Set[str] = frozenset()
-) -> bytes:
-    """Pack objects into one flat image.
-
-    Args:
-        objects: relocatable ELF objects for one machine.
-        exports: names that a caller wants to find in the image.
-        allowed_imports: C library functions that may stay open until the image is loaded.
-
-    Returns:
-        The image.
-
-    Raises:
-        LinkError: a name is not defined, a section is writable, a relocation is unknown.
-    """
-    return _Linker([_object(data) for data in objects], allowed_imports).image(exports)
 
 
 def read_image(data: bytes) -> Image:
@@ -94,151 +61,25 @@ def read_image(data: bytes) -> Image:
     Raises:
         ImageError: the bytes are cut off, changed, or of another version.
     """
-    if len(data) < _HEADER.size or data[:8] != MAGIC:
+    if len(data) < HEADER.size or data[:8] != MAGIC:
         raise ImageError("the bytes do not begin like a flat image")
-    _, version, machine, nbytes, check, table, names, fields = _HEADER.unpack_from(data)
-    if version != _VERSION:
-        raise ImageError(f"the image has version {version}, this runtime reads {_VERSION}")
+    _, version, machine, nbytes, check, table, names, fields = HEADER.unpack_from(data)
+    if version != VERSION:
+        raise ImageError(f"the image has version {version}, this runtime reads {VERSION}")
     if nbytes != len(data):
         raise ImageError(f"the image should have {nbytes} bytes and has {len(data)}")
-    if check != zlib.crc32(memoryview(data)[_CHECKED_FROM:]):
+    if check != zlib.crc32(memoryview(data)[CHECKED_FROM:]):
         raise ImageError("the check value does not agree: the bytes were changed")
     relatives = struct.unpack_from(f"<{fields}I", data, table)
     exports: dict[str, int] = {}
     imports: dict[int, str] = {}
     position = table + 4 * fields
     for _ in range(names):
-        offset, is_import, length = struct.unpack_from("<IBB", data, position)
-        name = data[position + 6 : position + 6 + length].decode()
-        position += 6 + length
+        offset, is_import, length = NAME.unpack_from(data, position)
+        name = data[position + NAME.size : position + NAME.size + length].decode()
+        position += NAME.size + length
         if is_import:
             imports[offset] = name
         else:
             exports[name] = offset
     return Image(machine, exports, imports, relatives)
-
-
-def _object(data: bytes) -> ElfObject:
-    try:
-        return read_elf(data)
-    except ElfError as error:
-        raise LinkError(str(error)) from error
-
-
-class _Linker:
-    """One linking: sections get places, then cells, then every relocation is applied."""
-
-    def __init__(self, objects: list[ElfObject], allowed_imports: Set[str]) -> None:
-        machines = {each.machine for each in objects}
-        if len(machines) != 1 or not machines <= set(_MACHINES.values()):
-            raise LinkError(f"objects of machines {sorted(machines)} do not make one image")
-        self.machine = machines.pop()
-        self.objects = objects
-        self.allowed_imports = allowed_imports
-        self.code = bytearray(_HEADER.size)
-        self.starts: list[dict[int, int]] = []
-        self.cells: dict[str, int] = {}
-        self.stubs: dict[str, int] = {}
-        self.relatives: list[int] = []
-
-    def image(self, exports: Sequence[str]) -> bytes:
-        self.starts = [self._place(each.sections) for each in self.objects]
-        defined = self._defined()
-        missing = self._undefined(defined)
-        for name in missing:
-            self._add_cell(name)
-        for number, each in enumerate(self.objects):
-            for relocation in each.relocations:
-                self._apply(number, relocation, defined)
-        lacking = [name for name in exports if name not in defined]
-        if lacking:
-            raise LinkError(f"{lacking[0]!r} is not defined; there are {sorted(defined)}")
-        return self._packed({name: defined[name] for name in exports})
-
-    def _place(self, sections: Mapping[int, Section]) -> dict[int, int]:
-        starts = {}
-        for index, section in sections.items():
-            if section.writable and not section.name.startswith(".data.rel.ro"):
-                raise LinkError(
-                    f"section {section.name!r} is writable; a kernel may run in many threads at "
-                    "once and must not keep anything between calls"
-                )
-            self.code.extend(bytes(-len(self.code) % section.alignment))
-            starts[index] = len(self.code)
-            self.code.extend(section.data)
-        return starts
-
-    def _defined(self) -> dict[str, int]:
-        defined: dict[str, int] = {}
-        for number, each in enumerate(self.objects):
-            for symbol in each.symbols:
-                if symbol.exported and symbol.section is not None:
-                    if symbol.name in defined:
-                        raise LinkError(f"{symbol.name!r} is defined twice")
-                    defined[symbol.name] = self._address(number, symbol)
-        return defined
-
-    def _undefined(self, defined: Mapping[str, int]) -> list[str]:
-        wanted = {
-            relocation.symbol.name
-            for each in self.objects
-            for relocation in each.relocations
-            if relocation.symbol.section is None and relocation.symbol.name not in defined
-        }
-        refused = sorted(wanted - self.allowed_imports)
-        if refused:
-            raise LinkError(
-                f"the code calls {', '.join(map(repr, refused))}, which no kernel may call"
-            )
-        return sorted(wanted)
-
-    def _address(self, number: int, symbol: Symbol) -> int:
-        assert symbol.section is not None
-        try:
-            return self.starts[number][symbol.section] + symbol.value
-        except KeyError as error:
-            raise LinkError(f"{symbol.name!r} stands in a section that is not loaded") from error
-
-    def _add_cell(self, name: str) -> None:
-        self.code.extend(bytes(-len(self.code) % 16))
-        self.cells[name] = len(self.code)
-        self.code.extend(bytes(8))
-        self.stubs[name] = len(self.code)
-        self.code.extend(CELL_STUBS[self.machine](self.stubs[name], self.cells[name]))
-
-    def _apply(self, number: int, relocation: Relocation, defined: Mapping[str, int]) -> None:
-        symbol = relocation.symbol
-        cell = None
-        if symbol.section is not None:
-            target = self._address(number, symbol)
-        elif symbol.name in defined:
-            target = defined[symbol.name]
-        else:
-            target, cell = self.stubs[symbol.name], self.cells[symbol.name]
-        at = self.starts[number][relocation.section] + relocation.offset
-        place = Place(self.code, at, target, cell, relocation.addend)
-        try:
-            if relocate(self.machine, relocation.kind, place):
-                self.relatives.append(at)
-        except ValueError as error:
-            raise LinkError(f"reference to {symbol.name!r}: {error}") from error
-
-    def _packed(self, exports: Mapping[str, int]) -> bytes:
-        self.code.extend(bytes(-len(self.code) % 8))
-        table = len(self.code)
-        names = [(name, offset, 0) for name, offset in exports.items()]
-        names += [(name, offset, 1) for name, offset in self.cells.items()]
-        self.code.extend(struct.pack(f"<{len(self.relatives)}I", *self.relatives))
-        self.code.extend(b"".join(_name_rows(names)))
-        counts = (table, len(names), len(self.relatives))
-        _HEADER.pack_into(self.code, 0, MAGIC, _VERSION, self.machine, len(self.code), 0, *counts)
-        struct.pack_into("<I", self.code, 16, zlib.crc32(memoryview(self.code)[_CHECKED_FROM:]))
-        return bytes(self.code)
-
-
-def _name_rows(names: Iterable[tuple[str, int, int]]) -> Iterable[bytes]:
-    for name, offset, is_import in names:
-        text = name.encode()
-        if len(text) > 255:
-            raise LinkError(f"the name {name[:40]!r}... is longer than 255 bytes")
-        yield struct.pack("<IBB", offset, is_import, len(text)) + text

@@ -1,14 +1,12 @@
 """Turn calls into the words that the run list reads: jobs and their arguments."""
 
 from array import array
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from operator import itemgetter
 from threading import Lock
 
-from tiny_ir import Op, RunError, UOp, toposort
-from tiny_ir.meaning import meaning
-from tiny_plugin import Binary, Call, Estimates, Memory, Program
+from tiny_ir import Op, RunError, UOp, meaning, toposort
+from tiny_plugin import Binary, Call, Estimates, Memory
 from tiny_runtime_cpu.driver import Block
 from tiny_runtime_cpu.threads import JOB_WORDS, Words, job
 
@@ -22,62 +20,110 @@ _WORTH_IN_LIST_SECONDS = 4e-6  # an awake one takes 0.2 us
 _CHUNKS_AT = 2  # where a job has the number of its chunks
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Executable:
-    """A loaded Binary: where its code is, and what its launch needs.
+    """A loaded Binary: where its code is, and what its launch needs, found once.
 
-    `chunks` is None where the size of the grid depends on variables. `code` keeps the code mapped.
+    A plain class: a warm start pays for the making of a dataclass and has no use for one.
+
+    Args:
+        binary: what was loaded.
+        address: where its entry is.
+        code: what keeps the code mapped.
     """
 
-    name: str
-    address: int
-    program: Program
-    minimum_nbytes: tuple[int, ...]
-    values: int
-    scratch_nbytes: int
-    chunks: int | None
-    is_shared_alone: bool
-    is_shared_in_list: bool
-    code: object = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Captured:
-    """Calls made ready: all jobs and arguments in two arrays of words.
-
-    `order` picks the words of all arguments from (addresses, values, scratch address).
-    """
-
-    executables: tuple[Executable, ...]
-    jobs: Words
-    arguments: Words
-    minimum_nbytes: tuple[int, ...]
-    values: int
-    order: Callable[[list[int]], tuple[int, ...]] | None
-    is_parallel: bool
-    scratch: Block | None
-    lock: Lock
-    current: list[list[Memory] | list[int]]
-
-
-def executable_of(binary: Binary, address: int, code: object) -> Executable:
-    """What a launch needs to know, found once."""
-    program = binary.program
-    sizes = [size for size in program.grid if isinstance(size, int)]
-    is_fixed = len(sizes) == len(program.grid)
-    seconds = _seconds(program.estimates)
-    return Executable(
-        program.name,
-        address,
-        program,
-        tuple(each.elements * each.dtype.nbytes for each in program.arguments),
-        len(program.variables),
-        program.scratch_nbytes,
-        _product(sizes) if is_fixed else None,
-        seconds >= _WORTH_ALONE_SECONDS,
-        seconds >= _WORTH_IN_LIST_SECONDS,
-        code,
+    __slots__ = (
+        "address",
+        "chunks",
+        "code",
+        "is_shared_alone",
+        "is_shared_in_list",
+        "minimum_nbytes",
+        "name",
+        "program",
+        "scratch_nbytes",
+        "values",
     )
+
+    def __init__(self, binary: Binary, address: int, code: object) -> None:
+        self.program = program = binary.program
+        self.name = program.name
+        self.address = address
+        self.code = code
+        self.minimum_nbytes = tuple(a.elements * a.dtype.nbytes for a in program.arguments)
+        self.values = len(program.variables)
+        self.scratch_nbytes = program.scratch_nbytes
+        sizes = [size for size in program.grid if isinstance(size, int)]
+        # None where the size of the grid depends on variables.
+        self.chunks = _product(sizes) if len(sizes) == len(program.grid) else None
+        seconds = _seconds(program.estimates)
+        self.is_shared_alone = seconds >= _WORTH_ALONE_SECONDS
+        self.is_shared_in_list = seconds >= _WORTH_IN_LIST_SECONDS
+
+
+class Captured:
+    """Calls made ready to run again and again: all jobs and arguments in two arrays of words.
+
+    Args:
+        calls: what to run, in order.
+        scratch: memory for kernels that need some, for all workers.
+    """
+
+    __slots__ = (
+        "arguments",
+        "current",
+        "executables",
+        "is_parallel",
+        "jobs",
+        "lock",
+        "minimum_nbytes",
+        "order",
+        "scratch",
+        "values",
+    )
+
+    def __init__(self, calls: Sequence[Call], scratch: Block | None) -> None:
+        self.jobs, self.arguments, self.is_parallel = jobs_of(calls, scratch)
+        self.executables = tuple(executable_in(call) for call in calls)
+        self.minimum_nbytes = tuple(n for e in self.executables for n in e.minimum_nbytes)
+        self.values = sum(executable.values for executable in self.executables)
+        self.scratch = scratch
+        self.lock = Lock()
+        memories = [memory for call in calls for memory in call.memories]
+        self.current = (memories, [value for call in calls for value in call.values])
+        order = self._order()
+        # itemgetter returns a tuple from two items on.
+        self.order = itemgetter(*order) if len(order) > 1 else tuple
+
+    def _order(self) -> list[int]:
+        """Where each word of the arguments stands in (addresses, values, scratch address)."""
+        order: list[int] = []
+        at_memory, at_value = 0, len(self.minimum_nbytes)
+        for executable in self.executables:
+            order += range(at_memory, at_memory + len(executable.minimum_nbytes))
+            order += range(at_value, at_value + executable.values)
+            at_memory += len(executable.minimum_nbytes)
+            at_value += executable.values
+            if executable.scratch_nbytes:
+                order.append(len(self.minimum_nbytes) + self.values)
+        return order
+
+    def refill(self, memories: list[Memory], values: list[int]) -> None:
+        """Store other memories and values into the arguments."""
+        if self.current == (memories, values):
+            return
+        check("the captured list", self.minimum_nbytes, self.values, memories, values)
+        words: list[int] = [memory.handle + memory.offset for memory in memories]  # type: ignore[operator]  # handles of this runtime are addresses
+        words += values
+        if self.scratch is not None:
+            words.append(self.scratch.address)
+        self.arguments[:] = array("q", self.order(words))
+        at = 0
+        for index, executable in enumerate(self.executables):
+            if executable.chunks is None:
+                own = values[at : at + executable.values]
+                self.jobs[JOB_WORDS * index + _CHUNKS_AT] = chunks_of(executable, own)
+            at += executable.values
+        self.current = (memories, values)
 
 
 def executable_in(call: Call) -> Executable:
@@ -158,55 +204,6 @@ def jobs_of(calls: Sequence[Call], scratch: Block | None) -> tuple[Words, Words,
         is_parallel = is_parallel or is_shared
         jobs.extend(job(executable.address, address + start, chunks, is_shared))
     return jobs, arguments, is_parallel
-
-
-def captured_calls(calls: Sequence[Call], scratch: Block | None) -> Captured:
-    """Make calls ready to run again and again."""
-    jobs, arguments, is_parallel = jobs_of(calls, scratch)
-    executables = tuple(executable_in(call) for call in calls)
-    memories = [memory for call in calls for memory in call.memories]
-    values = [value for call in calls for value in call.values]
-    order: list[int] = []
-    at_memory, at_value = 0, len(memories)
-    for executable in executables:
-        order += range(at_memory, at_memory + len(executable.minimum_nbytes))
-        order += range(at_value, at_value + executable.values)
-        at_memory += len(executable.minimum_nbytes)
-        at_value += executable.values
-        if executable.scratch_nbytes:
-            order.append(len(memories) + len(values))
-    return Captured(
-        executables,
-        jobs,
-        arguments,
-        tuple(nbytes for executable in executables for nbytes in executable.minimum_nbytes),
-        len(values),
-        itemgetter(*order) if len(order) > 1 else None,
-        is_parallel,
-        scratch,
-        Lock(),
-        [memories, values],
-    )
-
-
-def refill(captured: Captured, memories: list[Memory], values: list[int]) -> None:
-    """Store other memories and values into the arguments of captured calls."""
-    if captured.current == [memories, values]:
-        return
-    check("the captured list", captured.minimum_nbytes, captured.values, memories, values)
-    words: list[int] = [memory.handle + memory.offset for memory in memories]  # type: ignore[operator]  # handles of this runtime are addresses
-    words += values
-    if captured.scratch is not None:
-        words.append(captured.scratch.address)
-    picked = captured.order(words) if captured.order is not None else words
-    captured.arguments[:] = array("q", picked)
-    at = 0
-    for index, executable in enumerate(captured.executables):
-        if executable.chunks is None:
-            own = values[at : at + executable.values]
-            captured.jobs[JOB_WORDS * index + _CHUNKS_AT] = chunks_of(executable, own)
-        at += executable.values
-    captured.current[:] = [memories, values]
 
 
 def chunks_of(executable: Executable, values: Sequence[int]) -> int:

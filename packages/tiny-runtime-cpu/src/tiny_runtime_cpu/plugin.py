@@ -12,6 +12,6 @@ def runtime(ordinal: int = 0) -> CpuRuntime:
     return CpuRuntime()
 
 
-def compiler(target: Target, name: str = "llvm") -> Compiler:
+def compiler(name: str, target: Target) -> Compiler:
     """Open the compiler that the entry point `name` offers."""
     return CCompiler(target) if name == "c" else LlvmCompiler(target)

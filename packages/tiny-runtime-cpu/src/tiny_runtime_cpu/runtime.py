@@ -10,17 +10,14 @@ from tiny_plugin import Binary, Call, Mark, Memory, Target, boundary
 from tiny_runtime_cpu import settings
 from tiny_runtime_cpu.compiler import FLAT, OBJECT, LinkedObject
 from tiny_runtime_cpu.driver import Block, Driver, copy_bytes
-from tiny_runtime_cpu.image import Image, ImageError, machine_number, read_image
+from tiny_runtime_cpu.image import MACHINES, Image, ImageError, read_image
 from tiny_runtime_cpu.launch import (
     Captured,
     Executable,
-    captured_calls,
     chunks_of,
     executable_in,
-    executable_of,
     jobs_of,
     not_loaded,
-    refill,
     words_of,
 )
 from tiny_runtime_cpu.memory import Heap
@@ -133,10 +130,10 @@ class CpuRuntime:
             cells = {offset: imports[name] for offset, name in image.imports.items()}
             block = self._driver.map_code(binary.data, cells, image.relatives)
             self._adopt_pool(block, image)
-            return executable_of(binary, block.address + image.exports[binary.entry], block)
+            return Executable(binary, block.address + image.exports[binary.entry], block)
         if binary.format == OBJECT:
             linked = LinkedObject(binary.data, binary.entry)
-            return executable_of(binary, linked.address, linked)
+            return Executable(binary, linked.address, linked)
         raise RunError(
             f"the runtime 'cpu' cannot load the format {binary.format!r}",
             why=f"it takes {FLAT!r} and {OBJECT!r}",
@@ -146,7 +143,7 @@ class CpuRuntime:
     def _checked(self, binary: Binary) -> Image:
         try:
             image = read_image(binary.data)
-            if image.machine != machine_number(self._driver.machine):
+            if image.machine != MACHINES.get(self._driver.machine):
                 raise ImageError(f"it was made for machine {image.machine} of the ELF list")
             if binary.entry not in image.exports:
                 raise ImageError(f"it has no entry {binary.entry!r}")
@@ -202,7 +199,7 @@ class CpuRuntime:
     def capture(self, steps: Sequence[Call]) -> Captured:
         """Prepare calls that will run often, for `replay`."""
         nbytes = _scratch_nbytes(steps) * self.threads
-        return captured_calls(steps, self._driver.allocate(nbytes) if nbytes else None)
+        return Captured(steps, self._driver.allocate(nbytes) if nbytes else None)
 
     def replay(
         self,
@@ -219,7 +216,7 @@ class CpuRuntime:
                 fix="capture the calls first",
             )
         with captured.lock:
-            refill(captured, list(memories), list(values))
+            captured.refill(list(memories), list(values))
             self._run(captured.jobs, captured.is_parallel, None, len(captured.executables))
         return _DONE
 
