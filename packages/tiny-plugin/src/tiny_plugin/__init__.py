@@ -44,9 +44,9 @@ from tiny_plugin.errors import (
     UnknownPluginError,
 )
 from tiny_plugin.hooks import Hooks, HookSpecs, ProbeLine, ProfileEvent, hook
-from tiny_plugin.offers import Offer
+from tiny_plugin.offers import DoctorLine, Offer, PluginLine
 from tiny_plugin.records import record, replace
-from tiny_plugin.registry import API, GROUPS, Registry
+from tiny_plugin.registry import API, GROUPS, Group, Registry
 from tiny_plugin.target import FloatFacts, Form, MatrixInstruction, Space, Target, pairs
 from tiny_plugin.typed import boundary
 
@@ -67,12 +67,14 @@ __all__ = [
     "Communicator",
     "Compiler",
     "Copy",
+    "DoctorLine",
     "DuplicatePluginError",
     "Estimates",
     "ExtraStage",
     "FloatFacts",
     "Form",
     "GROUPS",
+    "Group",
     "HookSpecs",
     "Hooks",
     "HostCall",
@@ -86,6 +88,7 @@ __all__ = [
     "Offer",
     "Options",
     "PluginError",
+    "PluginLine",
     "ProbeLine",
     "ProfileEvent",
     "Program",

@@ -127,7 +127,7 @@ class Assembler(Protocol):
 
     @optional
     def fingerprint(self) -> str:
-        """What a Binary depends on besides its Program: library, version, flags. Part of cache keys.
+        """What a Binary depends on besides its Program: library, version, flags; part of a key.
 
         It is asked on every start, so it loads no library and runs no tool.
         """

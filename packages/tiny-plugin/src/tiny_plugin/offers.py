@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from tiny_plugin.records import record
 
-__all__ = ["Offer", "read_scan", "scan_key", "write_scan"]
+__all__ = ["DoctorLine", "Offer", "PluginLine", "read_scan", "scan_key", "write_scan"]
 
 FIRST_LINE = "offers of tiny, form 1"
 KEPT_SCANS = 32
@@ -43,6 +43,45 @@ class Offer:
     def who(self) -> str:
         """The distribution with its version."""
         return f"{self.distribution} {self.version}"
+
+
+@record(frozen=True, slots=True)
+class PluginLine:
+    """One line of `tiny plugins`.
+
+    Args:
+        offer: what is installed.
+        state: "offered", "blocked" (by TINY_BLOCK), "duplicate" (refused until a setting chooses),
+            "passed over" (a setting chose another distribution) or "unreadable".
+        note: what to do about it; "" where nothing need be done.
+    """
+
+    offer: Offer
+    state: str
+    note: str = ""
+
+
+@record(frozen=True, slots=True)
+class DoctorLine:
+    """What `tiny doctor` found out about one plugin.
+
+    Args:
+        group: its entry-point group.
+        name: its name.
+        who: its distributions, with their versions.
+        good: it can be used, or is left out on purpose.
+        text: what was found.
+        fix: what to do; "" where it is good.
+        seconds: how long it took to import and open.
+    """
+
+    group: str
+    name: str
+    who: str
+    good: bool
+    text: str
+    fix: str = ""
+    seconds: float = 0.0
 
 
 def stamp_of(path: str) -> str:

@@ -11,6 +11,7 @@ import sys
 import threading
 import types
 import warnings
+from collections.abc import Iterator, Mapping
 from typing import cast
 
 from tiny_ir import TinyError
@@ -34,41 +35,59 @@ from tiny_plugin.errors import (
     SignatureError,
     UnknownPluginError,
 )
-from tiny_plugin.hooks import Hooks
-from tiny_plugin.offers import Offer, read_scan, scan_key, write_scan
+from tiny_plugin.hooks import Hooks, HookSpecs
+from tiny_plugin.offers import DoctorLine, Offer, PluginLine, read_scan, scan_key, write_scan
+from tiny_plugin.records import record
 from tiny_plugin.target import Target
 from tiny_plugin.typed import boundary
 
-__all__ = ["API", "GROUPS", "Registry"]
+__all__ = ["API", "GROUPS", "Group", "Registry"]
 
 API = (1, 0)
 """The version of the door. The minor part grows with it, the major one when something breaks."""
 
-GROUPS: dict[str, tuple[str, ...]] = {
-    "tiny.runtime": ("ordinal",),
-    "tiny.renderer": ("target",),
-    "tiny.compiler": ("target",),
-    "tiny.codegen": (),
-    "tiny.communicator": ("rank", "size"),
-    "tiny.hooks": (),
-    "tiny.command": (),
-    "tiny.loader": (),
-}
-"""Each entry-point group, with the parameters of the factory that its modules have."""
 
-CURES = {
-    ("tiny.runtime", "cpu"): "tiny-runtime-cpu",
-    ("tiny.runtime", "python"): "tiny-tensor[python]",
-    ("tiny.runtime", "null"): "tiny-tensor[null]",
-    ("tiny.compiler", "llvm"): "tiny-runtime-cpu",
-    ("tiny.compiler", "c"): "tiny-runtime-cpu",
-    ("tiny.compiler", "python"): "tiny-tensor[python]",
-    ("tiny.compiler", "null"): "tiny-tensor[null]",
-    ("tiny.renderer", "llvm"): "tiny-renderers",
-    ("tiny.renderer", "c"): "tiny-renderers",
-    ("tiny.renderer", "python"): "tiny-renderers",
-    ("tiny.codegen", "tiny"): "tiny-codegen",
-}
+@record(frozen=True, slots=True)
+class Group:
+    """One kind of plugin: the parameters of its factory, and what the factory returns.
+
+    The factory is called like the group without "tiny.". One that serves several names may also
+    take `name`.
+    """
+
+    parameters: tuple[str, ...]
+    contracts: tuple[type, ...]
+
+
+GROUPS: Mapping[str, Group] = types.MappingProxyType(
+    {
+        "tiny.runtime": Group(("ordinal",), (Runtime,)),
+        "tiny.renderer": Group(("target",), (Renderer,)),
+        "tiny.compiler": Group(("target",), (Compiler, Assembler)),
+        "tiny.codegen": Group((), (CodeGenerator,)),
+        "tiny.communicator": Group(("rank", "size"), (Communicator,)),
+        "tiny.hooks": Group((), (HookSpecs,)),
+        "tiny.command": Group((), (Command,)),
+        "tiny.loader": Group((), (Loader,)),
+    }
+)
+"""Each entry-point group."""
+
+CURES: Mapping[tuple[str, str], str] = types.MappingProxyType(
+    {
+        ("tiny.runtime", "cpu"): "tiny-runtime-cpu",
+        ("tiny.runtime", "python"): "tiny-tensor[python]",
+        ("tiny.runtime", "null"): "tiny-tensor[null]",
+        ("tiny.compiler", "llvm"): "tiny-runtime-cpu",
+        ("tiny.compiler", "c"): "tiny-runtime-cpu",
+        ("tiny.compiler", "python"): "tiny-tensor[python]",
+        ("tiny.compiler", "null"): "tiny-tensor[null]",
+        ("tiny.renderer", "llvm"): "tiny-renderers",
+        ("tiny.renderer", "c"): "tiny-renderers",
+        ("tiny.renderer", "python"): "tiny-renderers",
+        ("tiny.codegen", "tiny"): "tiny-codegen",
+    }
+)
 """What to install for the names of our own: used in messages only."""
 
 
@@ -150,6 +169,11 @@ class Registry:
             )
         return allowed[0] if len(allowed) == 1 else _chosen(group, name, allowed)
 
+    @boundary
+    def allows(self, offer: Offer) -> bool:
+        """Whether TINY_BLOCK lets this offer through."""
+        return not _is_blocked(offer, settings.blocked())
+
     def _unknown(self, group: str, name: str) -> UnknownPluginError:
         """The error for a name that nobody offers."""
         import difflib
@@ -222,6 +246,23 @@ class Registry:
         return cast(Loader, self._open("tiny.loader", name, Loader, ()))
 
     @boundary
+    def plugin_lines(self) -> tuple[PluginLine, ...]:
+        """What `tiny plugins` shows: everything installed, and its state. Imports no plugin."""
+        from tiny_plugin.listing import plugin_lines
+
+        return plugin_lines(self)
+
+    def doctor_lines(self, timeout: float = 30.0) -> Iterator[DoctorLine]:
+        """What `tiny doctor` shows: each plugin is opened in a process of its own.
+
+        Args:
+            timeout: seconds that each may take.
+        """
+        from tiny_plugin.listing import doctor_lines
+
+        return doctor_lines(self, timeout)
+
+    @boundary
     def broadcasts(self) -> Hooks:
         """The hooks, after every plugin of the group `tiny.hooks` has been asked to join.
 
@@ -232,11 +273,21 @@ class Registry:
                 self._has_broadcast = True
                 for name in self.names("tiny.hooks"):
                     try:
-                        offer = self.offer_of("tiny.hooks", name)
-                        self.hooks.add(self._made(offer, ()), _owner(offer))
+                        self.open_hooks(name)
                     except PluginError as error:
                         warnings.warn(f"a hook is left out: {error}", stacklevel=2)
             return self.hooks
+
+    @boundary
+    def open_hooks(self, name: str) -> None:
+        """Let one plugin of the group `tiny.hooks` join the broadcasts; see `open_runtime`."""
+        offer = self.offer_of("tiny.hooks", name)
+        self.hooks.add(self._made(offer, ()), _owner(offer))
+
+    @boundary
+    def load(self, group: str, name: str) -> None:
+        """Import the module of a plugin and check its version, without making anything."""
+        self._loaded(self.offer_of(group, name))
 
     def _open(self, group: str, name: str, contract: type, arguments: tuple[object, ...]) -> object:
         """Load, check the version, make, compare with the contract: in this order."""
@@ -259,21 +310,23 @@ class Registry:
 
     def _made(self, offer: Offer, arguments: tuple[object, ...]) -> object:
         """What the factory of an offer returns."""
-        from tiny_plugin.signatures import complaints_about_factory
+        from tiny_plugin.signatures import complaints_about_factory, takes_name
 
         module = self._loaded(offer)
         word = offer.group.removeprefix("tiny.")
         factory = getattr(module, word, None)
-        parameters = GROUPS[offer.group]
+        parameters = GROUPS[offer.group].parameters
         complaints = (
             ["is missing"] if factory is None else complaints_about_factory(factory, parameters)
         )
         if complaints or factory is None:
             place = f"the factory {word}() in {offer.value}"
             raise _unlike(offer, "a plugin module", [f"{place} {text}" for text in complaints])
-        takes_name = factory.__code__.co_argcount > len(parameters)
+        given = dict(zip(parameters, arguments, strict=True))
+        if takes_name(factory):
+            given["name"] = offer.name
         try:
-            made: object = factory(offer.name, *arguments) if takes_name else factory(*arguments)
+            made: object = factory(**given)
         except KeyboardInterrupt:
             raise
         except BaseException as error:

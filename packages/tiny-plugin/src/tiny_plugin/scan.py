@@ -17,7 +17,7 @@ PREFIX = "tiny."
 
 
 def scan_distributions() -> tuple[Offer, ...]:
-    """All offers on `sys.path`. Of a distribution that is there twice, the first counts."""
+    """All offers on `sys.path`, sorted. Of a distribution that is there twice the first counts."""
     found: dict[str, list[Offer]] = {}
     for distribution in importlib.metadata.distributions():
         text = distribution.read_text("entry_points.txt")
@@ -27,7 +27,8 @@ def scan_distributions() -> tuple[Offer, ...]:
         key = name.lower().replace("_", "-").replace(".", "-")
         if key not in found:
             found[key] = list(_offers_of(distribution, name, text))
-    return tuple(offer for offers in found.values() for offer in offers)
+    every = (offer for offers in found.values() for offer in offers)
+    return tuple(sorted(every, key=lambda offer: (offer.group, offer.name, offer.distribution)))
 
 
 def _offers_of(distribution: Distribution, name: str, text: str) -> Iterator[Offer]:

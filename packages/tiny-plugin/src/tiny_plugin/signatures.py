@@ -11,7 +11,13 @@ import types
 import typing
 from collections.abc import Callable, Iterator
 
-__all__ = ["complaints_about", "complaints_about_factory", "complaints_about_hook", "members_of"]
+__all__ = [
+    "complaints_about",
+    "complaints_about_factory",
+    "complaints_about_hook",
+    "members_of",
+    "takes_name",
+]
 
 EMPTY = inspect.Parameter.empty
 BY_NAME_AND_PLACE = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -48,13 +54,18 @@ def complaints_about(plugin: object, contract: type) -> list[str]:
 
 
 def complaints_about_factory(factory: object, parameters: tuple[str, ...]) -> list[str]:
-    """Whether a factory takes exactly these parameters, with or without `name` before them."""
+    """Whether a factory takes exactly these parameters, and `name` as well if it likes."""
     if not callable(factory):
         return [f"is not a function but {factory!r}"]
-    own = tuple(inspect.signature(factory).parameters)
-    if own in (parameters, ("name", *parameters)):
+    own = tuple(name for name in inspect.signature(factory).parameters if name != "name")
+    if own == parameters:
         return []
     return [f"takes ({', '.join(own)}) instead of ({', '.join(parameters)})"]
+
+
+def takes_name(factory: Callable[..., object]) -> bool:
+    """Whether a factory asks which of several names of its module is meant."""
+    return "name" in inspect.signature(factory).parameters
 
 
 def complaints_about_hook(function: Callable[..., object], spec: types.FunctionType) -> list[str]:
