@@ -141,7 +141,7 @@ def _round_to_odd(n: int) -> float:
     if dropped <= 0:
         return float(n)
     if dropped > 1023 - _FRACTION_BITS:
-        return _signed(inf, n)
+        return _signed(dtypes.float64.largest, n)
     kept = size >> dropped
     if kept << dropped != size:
         kept |= 1
