@@ -1,0 +1,281 @@
+"""Small Programs written by hand, and what runs them on a device: the ground of BackendSuite."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tiny_ir import (
+    AxisKind,
+    DType,
+    Op,
+    ParamArg,
+    RangeArg,
+    ReduceArg,
+    RegisterArg,
+    ScratchArg,
+    UOp,
+    VariableArg,
+    const,
+    dtypes,
+    make,
+    pack_values,
+    unpack_values,
+)
+from tiny_plugin import Argument, Program, Registry, Runtime, Source, Target, Variable
+
+INDEX_DTYPE = dtypes.int64
+"""What offsets and loop counters are computed in here."""
+
+
+def parameter(slot: int, dtype: DType, elements: int, device: str = "") -> UOp:
+    """The buffer that is argument `slot`."""
+    return make(Op.PARAM, dtype, (), ParamArg(slot, elements, device))
+
+
+def number(value: int) -> UOp:
+    """A constant offset or size."""
+    return const(INDEX_DTYPE, value)
+
+
+def loop(axis: int, size: int | UOp, kind: AxisKind = AxisKind.LOOP) -> UOp:
+    """A RANGE from 0 up to `size`."""
+    bound = number(size) if isinstance(size, int) else size
+    return make(Op.RANGE, None, (bound,), RangeArg(axis, kind))
+
+
+def variable(name: str, minimum: int, maximum: int) -> UOp:
+    """An integer that is known at launch."""
+    return make(Op.VARIABLE, INDEX_DTYPE, (), VariableArg(name, minimum, maximum))
+
+
+def register(axis: int, dtype: DType, lanes: int = 0) -> UOp:
+    """An accumulator."""
+    return make(Op.REGISTER, dtype, (), RegisterArg(axis, (lanes,) if lanes else ()))
+
+
+def scratch(axis: int, dtype: DType, elements: int) -> UOp:
+    """Fast memory of one worker."""
+    return make(Op.SCRATCH, dtype, (), ScratchArg(axis, elements, "scratch"))
+
+
+def load(
+    buffer: UOp, offset: UOp, lanes: int | None = None, *, otherwise: UOp | None = None,
+    gate: UOp | None = None,
+) -> UOp:
+    """Read one element, `lanes` of them in a row, or one an offset."""
+    address = make(Op.INDEX, None, (buffer, offset), lanes)
+    if gate is None:
+        return make(Op.LOAD, None, (address,))
+    assert otherwise is not None, "a gated load needs what it gives otherwise"
+    return make(Op.LOAD, None, (address, otherwise, gate))
+
+
+def store(
+    buffer: UOp, offset: UOp, value: UOp, lanes: int | None = None, gate: UOp | None = None
+) -> UOp:
+    """Write one element, `lanes` of them in a row, or one an offset."""
+    address = make(Op.INDEX, None, (buffer, offset), lanes)
+    return make(Op.STORE, None, (address, value) if gate is None else (address, value, gate))
+
+
+def listed(*statements: UOp) -> tuple[UOp, ...]:
+    """Put statements in order, and each node they need before the first that needs it."""
+    order: dict[UOp, None] = {}
+    for statement in (*statements, make(Op.SINK, None, statements[-1:])):
+        stack = [statement]
+        while stack:
+            node = stack[-1]
+            missing = [source for source in node.src if source not in order]
+            if missing:
+                stack += reversed(missing)
+                continue
+            order[stack.pop()] = None
+    return tuple(order)
+
+
+def program_of(
+    name: str, target: Target, *statements: UOp, grid: tuple[int | UOp, ...] = ()
+) -> Program:
+    """A Program of statements: its arguments and variables are read off the nodes."""
+    uops = listed(*statements)
+    read = {_storage(node.src[0]) for node in uops if node.op is Op.LOAD}
+    written = {_storage(node.src[0]) for node in uops if node.op is Op.STORE}
+    parameters = sorted((n for n in uops if n.op is Op.PARAM), key=lambda n: int(n.arg.slot))
+    arguments = tuple(
+        Argument(node.dtype, node.arg.elements, node in read, node in written)
+        for node in parameters
+    )
+    variables = tuple(Variable(*node.arg) for node in uops if node.op is Op.VARIABLE)
+    scratches = [n.arg.elements * n.dtype.nbytes for n in uops if n.op is Op.SCRATCH]
+    return Program(
+        name,
+        target,
+        uops,
+        grid=grid,
+        arguments=arguments,
+        variables=variables,
+        scratch_nbytes=sum(-(-nbytes // 64) * 64 for nbytes in scratches),
+    )
+
+
+def _storage(node: UOp) -> UOp:
+    while node.op in (Op.AFTER, Op.INDEX):
+        node = node.src[0]
+    return node
+
+
+# Programs ---------------------------------------------------------------------------------------
+
+
+def elementwise(
+    target: Target, op: Op, dtype: DType, sources: Sequence[DType], elements: int, lanes: int = 0
+) -> Program:
+    """`out[i] = op(in1[i], in2[i], ...)`, one element or `lanes` of them a turn.
+
+    Argument 0 is the result in `dtype`, the others are the sources.
+    """
+    axis = loop(0, elements // max(1, lanes))
+    offset = axis * number(lanes) if lanes else axis
+    width = lanes or None
+    inputs = [parameter(i + 1, source, elements) for i, source in enumerate(sources)]
+    value = make(op, dtype, tuple(load(buffer, offset, width) for buffer in inputs))
+    write = store(parameter(0, dtype, elements), offset, value, width)
+    name = f"{op.name.lower()}_{'_'.join(source.name for source in sources)}_{dtype.name}"
+    name += f"_x{lanes}" if lanes else ""
+    return program_of(name, target, axis, write, write.end(axis))
+
+
+def reduction(target: Target, op: Op, dtype: DType, elements: int, lanes: int = 0) -> Program:
+    """`out[0] = in[0] op in[1] op ...` through an accumulator of no or of several lanes."""
+    accumulator = register(0, dtype, lanes)
+    initial = const(dtype, _NEUTRAL[op])
+    start = make(Op.STORE, None, (accumulator, initial))
+    axis = loop(0, elements // max(1, lanes), AxisKind.REDUCE)
+    offset = axis * number(lanes) if lanes else axis
+    before = make(Op.LOAD, None, (accumulator.after(start, axis),))
+    value = load(parameter(1, dtype, elements), offset, lanes or None)
+    step = make(Op.STORE, None, (accumulator, make(op, None, (before, value))))
+    end = step.end(axis)
+    result = make(Op.LOAD, None, (accumulator.after(end),))
+    if lanes:
+        result = make(Op.REDUCE, None, (result,), ReduceArg(op, (0,)))
+    write = store(parameter(0, dtype, 1), number(0), result)
+    name = f"reduce_{op.name.lower()}_{dtype.name}" + (f"_x{lanes}" if lanes else "")
+    return program_of(name, target, start, axis, step, end, write)
+
+
+_NEUTRAL = {Op.ADD: 0, Op.MUL: 1, Op.AND: -1, Op.OR: 0, Op.XOR: 0}
+
+
+# Running ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A device with what makes programs for it.
+
+    Args:
+        registry: where the plugins come from.
+        runtime: the device.
+        renderer: name of the renderer.
+        compiler: name of the compiler.
+    """
+
+    registry: Registry
+    runtime: Runtime
+    renderer: str
+    compiler: str
+
+    @staticmethod
+    def open(
+        device: str, *, renderer: str = "", compiler: str = "", registry: Registry | None = None
+    ) -> Bench:
+        """Open a device by name, with its own renderer and compiler unless others are named."""
+        registry = registry or Registry()
+        runtime = registry.open_runtime(device)
+        return Bench(
+            registry, runtime, renderer or runtime.renderer, compiler or runtime.compiler
+        )
+
+    def source_of(self, program: Program) -> Source:
+        """The text of a program."""
+        renderer = self.registry.open_renderer(self.renderer, program.target)
+        return renderer.render(program)
+
+    def executable_of(self, program: Program) -> object:
+        """A program made ready to launch."""
+        if self.renderer:
+            compiler = self.registry.open_compiler(self.compiler, program.target)
+            binary = compiler.compile(self.source_of(program))
+        else:
+            assembler = self.registry.open_assembler(self.compiler, program.target)
+            binary = assembler.assemble(program)
+        return self.runtime.load(binary)
+
+    def run(
+        self, program: Program, contents: Sequence[bytes], values: Sequence[int] = ()
+    ) -> list[bytes]:
+        """Launch once and return what every argument holds afterwards.
+
+        Args:
+            program: what to run.
+            contents: the bytes of each argument before the launch.
+            values: of the variables.
+        """
+        runtime = self.runtime
+        executable = self.executable_of(program)
+        memories = [runtime.allocate(len(content)) for content in contents]
+        marks = [
+            runtime.copy_in(memory, content)
+            for memory, content in zip(memories, contents, strict=True)
+        ]
+        mark = runtime.launch(executable, memories, values, marks)
+        results = [bytearray(len(content)) for content in contents]
+        for memory, result in zip(memories, results, strict=True):
+            runtime.wait(runtime.copy_out(memory, result, (mark,)))
+        for memory in memories:
+            runtime.free(memory)
+        return [bytes(result) for result in results]
+
+
+def is_same(dtype: DType, a: bytes, b: bytes) -> bool:
+    """Whether two buffers hold equal bits; all NaNs are one value."""
+    if a == b:
+        return True
+    if not dtype.is_float:
+        return False
+    return all(
+        x == y or (one != one and other != other)
+        for x, y, one, other in zip(
+            _words(dtype, a),
+            _words(dtype, b),
+            unpack_values(dtype, a),
+            unpack_values(dtype, b),
+            strict=True,
+        )
+    )
+
+
+def _words(dtype: DType, data: bytes) -> Iterator[bytes]:
+    for start in range(0, len(data), dtype.nbytes):
+        yield data[start : start + dtype.nbytes]
+
+
+def specials(dtype: DType) -> list[bool | int | float]:
+    """Values where mistakes hide: limits, their neighbours, zeros, halves, NaN and infinities."""
+    if dtype.is_bool:
+        return [False, True]
+    if dtype.is_int:
+        low, high = int(dtype.minimum), int(dtype.largest)
+        found = [0, 1, 2, 3, 5, 7, 100, high, high - 1, high // 2, high // 2 + 1, high // 3]
+        return found + ([low, low + 1, -1, -2, -7, low // 2] if low else [])
+    top, tiny = float(dtype.largest), float(dtype.smallest)
+    normal = float(dtype.smallest_normal)
+    half_ways = [0.5, 1.5, 2.5, 0.49, 3.75]
+    sizes = [0.0, 1.0, 3.0, *half_ways, top, top / 2, tiny, 3 * tiny, normal, 1 + dtype.epsilon]
+    values = sizes + [-size for size in sizes] + [float("nan")]
+    values += [float("inf"), float("-inf")] if dtype.has_infinity else []
+    # What rounding made equal stays once; zeros of both signs stay.
+    kept = unpack_values(dtype, pack_values(dtype, values))
+    return list({repr(value): value for value in kept}.values())
