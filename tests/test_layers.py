@@ -19,6 +19,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = frozenset(path.name for path in ROOT.glob("packages/*/src/*") if path.is_dir())
+BELOW = ("tiny_ir", "tiny_plugin")  # import-linter sees to it that these never look up
 PACKAGE_NAME = re.compile(rf"\b({'|'.join(sorted(PACKAGES))})\b")
 
 # Files whose imports may stand inside functions, and what for.
@@ -128,7 +129,7 @@ def names_of_packages_stay_out_of_strings(source: Source) -> Iterator[tuple[int,
     docstrings = docstrings_of(source.tree)
     for node in ast.walk(source.tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            others = set(PACKAGE_NAME.findall(node.value)) - {source.package}
+            others = set(PACKAGE_NAME.findall(node.value)) - {source.package, *BELOW}
             if others and id(node) not in docstrings:
                 yield node.lineno, f"a string names {', '.join(sorted(others))}"
 
