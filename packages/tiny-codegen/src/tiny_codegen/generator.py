@@ -1,0 +1,143 @@
+"""The code generator: graph -> Schedule of Programs, and kernel -> Program. It keeps nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tiny_ir import Op, UOp, bounds, toposort
+from tiny_plugin import (
+    Argument,
+    Copy,
+    Estimates,
+    Launch,
+    Measure,
+    Options,
+    Program,
+    Schedule,
+    Slot,
+    Step,
+    Target,
+    Variable,
+)
+
+from tiny_codegen.canonical import canonical
+from tiny_codegen.kernels.kernel import Kernel
+from tiny_codegen.kernels.order import Ordered, order
+from tiny_codegen.kernels.rangeify import rangeify
+from tiny_codegen.loops.choose import choose
+from tiny_codegen.pipeline import AFTER_LOOPS, BEFORE_LOOPS
+from tiny_codegen.program.linearize import linearize
+
+
+class Generator:
+    """The CodeGenerator of tiny.
+
+    Example:
+        >>> Generator().name
+        'tiny'
+    """
+
+    name = "tiny"
+
+    def schedule(
+        self,
+        graph: UOp,
+        targets: Mapping[str, Target],
+        options: Options,
+        measure: Measure | None = None,
+    ) -> Schedule:
+        """Turn a SINK of stores into ordered steps; see `tiny_plugin.CodeGenerator`."""
+        ordered = order(rangeify(graph, next(iter(targets))))
+        programs: dict[tuple[UOp, str], Program] = {}
+        steps: list[Step] = []
+        devices = {t.slot: t.device for t in ordered.temporaries}
+        devices |= {n.arg.slot: n.arg.device for n in toposort((graph,)) if n.op is Op.PARAM}
+        for kernel in ordered.kernels:
+            if kernel.sink is None:
+                steps.append(_copy_of(kernel))
+                continue
+            sink, slots = canonical(kernel.sink)
+            device = devices[kernel.writes]
+            key = (sink, device)
+            if key not in programs:
+                programs[key] = self.lower(sink, targets[device], options)
+            steps.append(Launch(programs[key], slots))
+        return Schedule(_slots_of(graph, ordered, steps), tuple(steps))
+
+    def lower(self, kernel: UOp, target: Target, options: Options) -> Program:
+        """Turn one kernel-level SINK into a Program; see `tiny_plugin.CodeGenerator`."""
+        root = kernel
+        for stage in BEFORE_LOOPS:
+            root = stage.run(root, target)
+        root, actions = choose(root, target, options)
+        for stage in AFTER_LOOPS:
+            root = stage.run(root, target)
+        return program_of(kernel, root, linearize(root), target, actions)
+
+
+def program_of(
+    kernel: UOp, root: UOp, line: tuple[UOp, ...], target: Target, actions: tuple[str, ...]
+) -> Program:
+    """The record of a finished kernel: its list and its launch facts."""
+    nodes = toposort((kernel,))
+    params = sorted((n for n in nodes if n.op is Op.PARAM), key=lambda n: int(n.arg.slot))
+    stored = {n.src[0].src[0] for n in nodes if n.op is Op.STORE}
+    addresses = {n.src[0] for n in nodes if n.op is Op.STORE}
+    values = {s for n in nodes for at, s in enumerate(n.src) if (n.op, at) != (Op.STORE, 0)}
+    loaded = {
+        n.src[0] for n in nodes if n.op is Op.INDEX and (n not in addresses or n in values)
+    }
+    arguments = tuple(
+        Argument(p.dtype, int(p.arg.elements), p in loaded, p in stored) for p in params
+    )
+    variables = sorted({n.arg for n in nodes if n.op is Op.VARIABLE})
+    specials = sorted((n for n in line if n.op is Op.SPECIAL), key=lambda n: str(n.arg))
+    grid = tuple(n.src[0].arg if n.src[0].op is Op.CONST else n.src[0] for n in specials)
+    return Program(
+        name=kernel.arg.name if kernel.arg is not None else "kernel",
+        target=target,
+        uops=line,
+        grid=grid,
+        arguments=arguments,
+        variables=tuple(Variable(*variable) for variable in variables),
+        estimates=_estimates(nodes, arguments),
+        actions=actions,
+    )
+
+
+def _estimates(nodes: list[UOp], arguments: tuple[Argument, ...]) -> Estimates:
+    iterations = 1
+    for node in nodes:
+        if node.op is Op.RANGE:
+            iterations *= int(bounds(node)[1]) + 1
+    floats = sum(1 for node in nodes if node.dtype.is_float and node.src and node.op is not Op.INDEX)
+    nbytes = sum(argument.elements * argument.dtype.nbytes for argument in arguments)
+    return Estimates(iterations * max(1, floats), nbytes)
+
+
+def _copy_of(kernel: Kernel) -> Copy:
+    assert kernel.copies is not None
+    param = kernel.copies
+    return Copy(int(param.arg.slot), kernel.writes, param.arg.elements * param.dtype.nbytes)
+
+
+def _slots_of(graph: UOp, ordered: Ordered, steps: list[Step]) -> tuple[Slot, ...]:
+    """The graph's own slots, and the temporaries with their first and last use."""
+    slots: dict[int, Slot] = {
+        n.arg.slot: Slot(n.dtype, n.arg.elements, n.arg.device)
+        for n in toposort((graph,))
+        if n.op is Op.PARAM
+    }
+    uses: dict[int, list[int]] = {}
+    for number, step in enumerate(steps):
+        used = step.slots if isinstance(step, Launch) else ()
+        if isinstance(step, Copy):
+            used = (step.source, step.destination)
+        for slot in used:
+            uses.setdefault(slot, []).append(number)
+    for t in ordered.temporaries:
+        used_at = uses.get(t.slot, [0])
+        slots[t.slot] = Slot(
+            t.dtype, t.elements, t.device, "temporary", used_at[0], used_at[-1]
+        )
+    return tuple(slots[number] for number in range(len(slots)))

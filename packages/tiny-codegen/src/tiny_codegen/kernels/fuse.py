@@ -1,0 +1,88 @@
+"""Decides which values of a graph get memory of their own; all others are computed where used.
+
+A value is kept in memory where computing it again would cost more than reading it back: a reduction
+that is needed at two places, or more often than it has elements, or inside another reduction; and
+costly elementwise work that would be repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tiny_ir import ELEMENTWISE, MOVEMENT, Op, UOp, bounds
+
+from tiny_codegen.kernels.places import Place
+from tiny_codegen.kernels.views import elements_of
+
+FUNCTION_COST = 16
+"""Elementary operations in a typical polynomial for exp, log, sin, ..."""
+RANDOM_COST = 64
+"""Elementary operations in one THREEFRY: 20 rounds of add, rotate, xor."""
+REPEATED_COST = 48
+"""A value above this many operations is stored rather than computed at two places."""
+INNER_COST = 8
+"""A value above this many operations is stored rather than computed several times an element."""
+WORK_RATIO = 1.1
+"""How much more often than once an element a reduction may be computed."""
+FOLD_RATIO = 1.6
+"""The same under FOLD, whose edges always ask for a little more than there is."""
+
+_FREE = MOVEMENT | {Op.CAST, Op.BITCAST, Op.CONTIGUOUS, Op.DETACH, Op.CONTIGUOUS_BACKWARD}
+_COSTLY = {
+    *(Op.EXP, Op.EXP2, Op.EXPM1, Op.LOG, Op.LOG2, Op.LOG1P, Op.SIN, Op.COS, Op.TAN),
+    *(Op.ASIN, Op.ACOS, Op.ATAN, Op.SINH, Op.COSH, Op.TANH, Op.ERF, Op.POW),
+    *(Op.FDIV, Op.SQRT, Op.FLOORDIV, Op.FLOORMOD, Op.CDIV, Op.CMOD),
+}
+ALWAYS_STORED = {Op.CONTIGUOUS, Op.COPY, Op.SCATTER, Op.GET}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What computing one element takes: elementary operations, and whether a reduction is in it."""
+
+    operations: int
+    has_reduction: bool
+
+
+def work_of(node: UOp, sources: Sequence[Work]) -> Work:
+    """The work of a node from that of its sources, which is only counted once a use."""
+    if node.op is Op.EXPAND and node.shape != node.src[0].shape:
+        # What is expanded is stored below if it is costly, so nothing of it is repeated above.
+        return Work(0, False)
+    if node.op in (Op.REDUCE, Op.FOLD):
+        return Work(FUNCTION_COST, True)
+    if node.op in ALWAYS_STORED or node.op in (Op.AFTER, Op.PARAM, Op.STORE, Op.INDEX):
+        return Work(1, False)
+    operations = sum(source.operations for source in sources)
+    if node.op is Op.THREEFRY:
+        operations += RANDOM_COST
+    elif node.op in _COSTLY:
+        operations += FUNCTION_COST
+    elif node.op in ELEMENTWISE and node.op not in _FREE:
+        operations += 1
+    return Work(min(operations, 1 << 20), any(source.has_reduction for source in sources))
+
+
+def is_stored(node: UOp, places: Sequence[Place], work: Work) -> bool:
+    """Whether `node`, used at `places`, gets memory of its own."""
+    if node.op in ALWAYS_STORED:
+        return True
+    if node.op in MOVEMENT or node.op in (Op.CONST, Op.PARAM, Op.AFTER, Op.STATE, Op.RANGE):
+        return False
+    elements = max(1, elements_of(node.shape))
+    repeats = max(_iterations(place) for place in places) / elements
+    if work.has_reduction:
+        if len(places) > 1 or any(place.is_reduced for place in places):
+            return True
+        return repeats > (FOLD_RATIO if places[0].is_folded else WORK_RATIO)
+    if len(places) > 1 and work.operations > REPEATED_COST:
+        return True
+    return repeats > 2 and work.operations > INNER_COST
+
+
+def _iterations(place: Place) -> int:
+    count = 1
+    for axis in place.scope:
+        count *= int(bounds(axis)[1]) + 1
+    return count

@@ -1,0 +1,25 @@
+"""How a kernel walks memory: the stride of every load and store along every loop axis."""
+
+from __future__ import annotations
+
+from tiny_ir import Op, UOp, simplify, substitute, toposort
+
+
+def stride(expression: UOp, axis: UOp) -> int | None:
+    """How much an index grows with one step of an axis; None where that is not constant."""
+    if axis not in toposort((expression,)):
+        return 0
+    difference = simplify(substitute(expression, {axis: axis + 1}) - expression)
+    return int(difference.arg) if difference.op is Op.CONST else None
+
+
+def loads_of(root: UOp) -> list[UOp]:
+    """The INDEX nodes that a kernel reads."""
+    nodes = toposort((root,))
+    stored = {node.src[0] for node in nodes if node.op is Op.STORE}
+    return [node for node in nodes if node.op is Op.INDEX and node not in stored]
+
+
+def stores_of(root: UOp) -> list[UOp]:
+    """The STORE nodes of a kernel."""
+    return [node for node in toposort((root,)) if node.op is Op.STORE]

@@ -1,0 +1,133 @@
+"""The loop actions: each turns a kernel into one with other loops and the same stores.
+
+An action refuses (raises ActionError) where it would not be legal; whoever chooses is not trusted.
+"""
+
+from __future__ import annotations
+
+from tiny_ir import ArgumentError, AxisKind, Op, UOp, make, rebuild, size_node, toposort
+
+from tiny_codegen.loops.ranges import axis, next_number, replace_range, size_of_axis, with_kind
+
+
+class ActionError(ArgumentError):
+    """A loop action that is not legal on this kernel."""
+
+
+_CARRIED = (AxisKind.SERIAL,)
+
+
+def split(
+    root: UOp, old: UOp, factor: int, outer_kind: AxisKind, inner_kind: AxisKind
+) -> tuple[UOp, UOp, UOp]:
+    """Walk an axis in blocks of `factor`, which must divide its size.
+
+    Returns:
+        The kernel, the axis over blocks, the axis inside a block.
+    """
+    size = _known_size(old)
+    if factor < 1 or size % factor:
+        raise _refused(f"split an axis of {size} by {factor}", "the factor must divide the size")
+    _check_order(old, "split")
+    outer = axis(old.arg.number, size // factor, outer_kind)
+    inner = axis(next_number(root), factor, inner_kind)
+    return replace_range(root, old, outer * factor + inner, (outer, inner)), outer, inner
+
+
+def peel(root: UOp, old: UOp, factor: int) -> tuple[UOp, UOp, UOp]:
+    """Separate the last `size % factor` iterations of an axis, so that the rest can be split.
+
+    Stores get a second loop beside the first, inside all other loops; a reduction becomes the
+    combination of two.
+
+    Returns:
+        The kernel, the axis of the first part, the axis of the rest.
+    """
+    size = _known_size(old)
+    rest = size % factor
+    if not 0 < rest < size:
+        raise _refused(f"peel an axis of {size} at {factor}", "nothing would be left on one side")
+    _check_order(old, "peel")
+    number = next_number(root)
+    main = axis(number, size - rest, old.arg.kind)
+    tail = axis(number + 1, rest, old.arg.kind)
+    shifted = tail + (size - rest)
+    done: dict[UOp, UOp] = {}
+    for node in toposort((root,)):
+        src = tuple([done[source] for source in node.src])
+        if node.op is Op.REDUCE and old in node.src[1:]:
+            others = [source for source in src[1:] if source is not old]
+            parts = [
+                make(Op.REDUCE, None, (_at(src[0], old, value), *others, part), node.arg)
+                for value, part in ((main, main), (shifted, tail))
+            ]
+            done[node] = make(node.arg.op, None, tuple(parts))
+        elif node.op is Op.END and old in node.src[1:]:
+            effects = [source for source in src if source.op is not Op.RANGE]
+            others = [source for source in src if source.op is Op.RANGE and source is not old]
+            first = [_at(effect, old, main) for effect in effects]
+            second = [_at(effect, old, shifted) for effect in effects]
+            ends = (
+                make(Op.END, None, (*first, main)),
+                make(Op.END, None, (*second, tail)),
+            )
+            done[node] = make(Op.END if others else Op.SINK, None, (*ends, *others))
+        else:
+            done[node] = node if src == node.src else rebuild(node, src)
+    return done[root], main, tail
+
+
+def vectorize(root: UOp, old: UOp) -> UOp:
+    """Make one wide value of an axis."""
+    if _known_size(old) < 2:
+        raise _refused("vectorize an axis of one iteration", "there is nothing to make wide")
+    _check_order(old, "vectorize")
+    reduces = old.arg.kind is AxisKind.REDUCE
+    return with_kind(root, old, AxisKind.REDUCE_LANE if reduces else AxisKind.LANE)
+
+
+def unroll(root: UOp, old: UOp) -> UOp:
+    """Make copies of what an axis repeats."""
+    _known_size(old)
+    _check_order(old, "unroll")
+    return with_kind(root, old, AxisKind.UNROLL)
+
+
+def parallelize(root: UOp, old: UOp, chunks: int) -> UOp:
+    """Spread an axis over workers, in `chunks` equal parts; the last may be shorter."""
+    size = _known_size(old)
+    _check_order(old, "parallelize")
+    if old.arg.kind is not AxisKind.LOOP:
+        raise _refused("parallelize a reduction", "workers would write one accumulator")
+    length = -(-size // chunks)
+    chunks = -(-size // length)
+    if chunks < 2:
+        raise _refused(f"parallelize an axis of {size}", "there is only one chunk")
+    outer = axis(next_number(root), chunks, AxisKind.THREAD)
+    number = old.arg.number
+    if size % length == 0:
+        inner = axis(number, length, AxisKind.LOOP)
+    else:
+        left = size_node(size) - outer * length
+        inner = axis(number, left.minimum(length), AxisKind.LOOP)
+    return replace_range(root, old, outer * length + inner, (outer, inner))
+
+
+def _at(part: UOp, old: UOp, value: UOp) -> UOp:
+    return replace_range(part, old, value, (value,))
+
+
+def _known_size(old: UOp) -> int:
+    size = size_of_axis(old)
+    if size is None:
+        raise _refused("change an axis of symbolic size", "its iterations are not known yet")
+    return size
+
+
+def _check_order(old: UOp, action: str) -> None:
+    if old.arg.kind in _CARRIED:
+        raise _refused(f"{action} an axis that carries state", "its iterations run in order")
+
+
+def _refused(what: str, why: str) -> ActionError:
+    return ActionError(f"cannot {what}.", why=f"{why}.", fix="choose another axis or factor.")

@@ -1,0 +1,114 @@
+"""Chooses loop actions by rule, from the strides of a kernel and the facts of its target."""
+
+from __future__ import annotations
+
+from tiny_ir import AxisKind, Op, UOp, bounds, toposort
+from tiny_plugin import Options, Target
+
+from tiny_codegen.loops.accesses import loads_of, stores_of, stride
+from tiny_codegen.loops.actions import parallelize, peel, split, vectorize
+from tiny_codegen.loops.ranges import ranges_of, size_of_axis
+
+PARALLEL_WORK = 1 << 16
+"""Elementary operations below which waking a second worker costs more than it saves."""
+CHUNKS_PER_CORE = 4
+"""Chunks a worker takes on average: enough to even out what the machine does besides."""
+GATHER_COST = 8
+"""What a lane-by-lane access costs beside a wide one."""
+
+
+def choose(root: UOp, target: Target, options: Options) -> tuple[UOp, tuple[str, ...]]:
+    """Return the kernel with loop actions applied, and what they were."""
+    if not options.optimize:
+        return root, ()
+    applied: list[str] = []
+    root = _choose_lanes(root, target, applied)
+    root = _choose_threads(root, target, applied)
+    return root, tuple(applied)
+
+
+def _choose_lanes(root: UOp, target: Target, applied: list[str]) -> UOp:
+    if target.form != "wide" or not target.vector_nbytes:
+        return root
+    widest = max(
+        (node.dtype.nbytes for node in toposort((root,)) if node.dtype.nbytes), default=1
+    )
+    lanes = target.vector_nbytes[0] // max(widest, 1)
+    best: tuple[int, UOp] | None = None
+    for axis in ranges_of(root):
+        size = size_of_axis(axis)
+        if size is None or size < 4 or axis.arg.kind not in (AxisKind.LOOP, AxisKind.REDUCE):
+            continue
+        cost = _lane_cost(root, axis)
+        if size < lanes:
+            cost += 1
+        if best is None or cost <= best[0]:
+            best = (cost, axis)
+    if best is None:
+        return root
+    axis = best[1]
+    size = size_of_axis(axis)
+    assert size is not None
+    while lanes > size:
+        lanes //= 2
+    if lanes < 4:
+        return root
+    if size % lanes:
+        root, axis, _ = peel(root, axis, lanes)
+        applied.append(f"peel {size} at {lanes}")
+    kind = axis.arg.kind
+    root, _, inner = split(root, axis, lanes, kind, kind)
+    applied.append(f"vectorize {axis.arg.number} by {lanes}")
+    return vectorize(root, inner)
+
+
+def _lane_cost(root: UOp, axis: UOp) -> int:
+    cost = 0
+    for store in stores_of(root):
+        step = stride(store.src[0].src[1], axis)
+        if axis.arg.kind is AxisKind.LOOP and step != 1:
+            cost += GATHER_COST * 2
+        if axis.arg.kind is AxisKind.REDUCE:
+            cost += 2
+    for load in loads_of(root):
+        step = stride(load.src[1], axis)
+        if step not in (0, 1):
+            cost += GATHER_COST
+    return cost
+
+
+def _choose_threads(root: UOp, target: Target, applied: list[str]) -> UOp:
+    if target.cores < 2 or not target.grid_limits:
+        return root
+    if _work(root) < PARALLEL_WORK:
+        return root
+    ends = [node for node in toposort((root,)) if node.op is Op.END]
+    outer = ends[-1] if ends else None
+    if outer is None or sum(1 for node in root.src if node.op is Op.END) != 1:
+        return root
+    for axis in outer.src[1:]:
+        size = size_of_axis(axis) if axis.op is Op.RANGE else None
+        if size is not None and size > 1 and axis.arg.kind is AxisKind.LOOP:
+            chunks = _chunks(size, CHUNKS_PER_CORE * target.cores)
+            applied.append(f"parallelize {axis.arg.number} in {chunks}")
+            return parallelize(root, axis, chunks)
+    return root
+
+
+def _chunks(size: int, wanted: int) -> int:
+    """A number of chunks near `wanted` that divides the size, if there is one."""
+    for chunks in range(min(wanted, size), max(2, wanted // 2) - 1, -1):
+        if size % chunks == 0:
+            return chunks
+    return min(wanted, size)
+
+
+def _work(root: UOp) -> int:
+    """Elementary operations of a kernel: what each node computes times its iterations."""
+    nodes = toposort((root,))
+    iterations = 1
+    for node in nodes:
+        if node.op is Op.RANGE:
+            iterations *= int(bounds(node)[1]) + 1
+    operations = sum(1 for node in nodes if node.shape == () and node.dtype.nbytes)
+    return iterations * max(1, operations // 4)

@@ -1,0 +1,125 @@
+"""Axes of lanes become wide values, unrolled axes become copies.
+
+before   END(STORE(INDEX(p, o*4 + l), x), o, l)      l walked as LANE, of 4
+after    END(STORE(INDEX(p, o*4 + IOTA 4), SPLAT(x)), o)
+"""
+
+from __future__ import annotations
+
+from tiny_ir import (
+    AxisKind,
+    Op,
+    ReduceArg,
+    UOp,
+    const,
+    dtypes,
+    make,
+    rebuild,
+    simplify,
+    substitute,
+    toposort,
+)
+from tiny_plugin import Target
+
+_LANES = (AxisKind.LANE, AxisKind.REDUCE_LANE)
+
+
+def expand_lanes(sink: UOp, target: Target) -> UOp:
+    """Spell out LANE and UNROLL axes; what is left are loops."""
+    return _widened(_unrolled(sink))
+
+
+def _widened(sink: UOp) -> UOp:
+    done: dict[UOp, UOp] = {}
+    for node in toposort((sink,)):
+        if node.op is Op.RANGE and node.arg.kind in _LANES:
+            done[node] = make(Op.IOTA, dtypes.weakint, (), int(node.src[0].arg))
+            continue
+        src = tuple([done[source] for source in node.src])
+        if node.op is Op.END:
+            src = tuple(source for source in src if source.op is not Op.IOTA)
+            done[node] = make(Op.END, None, src) if _has_loops(src) else _group(src)
+        elif node.op is Op.REDUCE and any(source.op is Op.IOTA for source in src[1:]):
+            done[node] = _reduced_lanes(node, src)
+        elif node.op is Op.STORE:
+            done[node] = _wide_store(src)
+        else:
+            done[node] = node if src == node.src else rebuild(node, src)
+    return done[sink]
+
+
+def _has_loops(src: tuple[UOp, ...]) -> bool:
+    return any(source.op is Op.RANGE for source in src)
+
+
+def _group(effects: tuple[UOp, ...]) -> UOp:
+    return effects[0] if len(effects) == 1 else make(Op.SINK, None, effects)
+
+
+def _reduced_lanes(node: UOp, src: tuple[UOp, ...]) -> UOp:
+    value, *axes = src
+    lanes = next(axis.arg for axis in axes if axis.op is Op.IOTA)
+    loops = tuple(axis for axis in axes if axis.op is Op.RANGE)
+    if value.shape == ():
+        value = make(Op.SPLAT, None, (value,), lanes)
+    return make(Op.REDUCE, None, (value, *loops), ReduceArg(node.arg.op, (0,)))
+
+
+def _wide_store(src: tuple[UOp, ...]) -> UOp:
+    address, value, *gate = src
+    if address.shape and value.shape == ():
+        value = make(Op.SPLAT, None, (value,), address.shape[0])
+    return make(Op.STORE, None, (address, value, *gate))
+
+
+def _unrolled(sink: UOp) -> UOp:
+    done: dict[UOp, UOp] = {}
+    for node in toposort((sink,)):
+        src = tuple([done[source] for source in node.src])
+        current = node if src == node.src else rebuild(node, src)
+        if node.op in (Op.END, Op.REDUCE):
+            for axis in [s for s in src[1:] if s.op is Op.RANGE and s.arg.kind is AxisKind.UNROLL]:
+                current = (
+                    _copied_end(current, axis)
+                    if node.op is Op.END
+                    else _copied_reduce(current, axis)
+                )
+        done[node] = current
+    return done[sink]
+
+
+def _copies(node: UOp, axis: UOp) -> list[UOp]:
+    count = int(axis.src[0].arg)
+    return [
+        simplify(substitute(node, {axis: const(dtypes.weakint, number)}))
+        for number in range(count)
+    ]
+
+
+def _copied_end(end: UOp, axis: UOp) -> UOp:
+    effects = [source for source in end.src if source.op is not Op.RANGE]
+    loops = tuple(source for source in end.src if source.op is Op.RANGE and source is not axis)
+    copied = tuple(copy for effect in effects for copy in _jammed(effect, axis))
+    return make(Op.END, None, (*copied, *loops)) if loops else _group(copied)
+
+
+def _jammed(effect: UOp, axis: UOp) -> list[UOp]:
+    """Copies of an effect; those of a loop stand together inside the one loop."""
+    if effect.op in (Op.END, Op.SINK):
+        inner = [source for source in effect.src if source.op is not Op.RANGE]
+        loops = tuple(source for source in effect.src if source.op is Op.RANGE)
+        copied = tuple(copy for one in inner for copy in _jammed(one, axis))
+        return [make(effect.op, None, (*copied, *loops), effect.arg)]
+    return _copies(effect, axis)
+
+
+def _copied_reduce(node: UOp, axis: UOp) -> UOp:
+    value = node.src[0]
+    loops = tuple(source for source in node.src[1:] if source is not axis)
+    combined: UOp | None = None
+    for copy in _copies(value, axis):
+        combined = copy if combined is None else make(node.arg.op, None, (combined, copy))
+    assert combined is not None
+    if not loops and not node.arg.axes:
+        return combined
+    return make(Op.REDUCE, None, (combined, *loops), node.arg)

@@ -1,0 +1,58 @@
+"""Puts the nodes of a kernel in one line: sources before users, each inside exactly its loops.
+
+before   SINK(END(STORE(INDEX(p, i), x), i))
+after    RANGE i, INDEX, STORE, END
+
+A node is placed in the outermost loop that it can be in, so what does not change in a loop is
+computed before it.
+"""
+
+from __future__ import annotations
+
+from tiny_ir import Op, UOp, toposort
+
+from tiny_codegen.program.scopes import Scope, by_number, scopes_of
+
+
+def linearize(sink: UOp) -> tuple[UOp, ...]:
+    """List the nodes of a program-level graph in the order in which they are run."""
+    nodes = toposort((sink,))
+    scopes = scopes_of(nodes)
+    depth = _depths(nodes, scopes)
+    blocks: dict[UOp | None, list[UOp]] = {None: []}
+    for node in nodes:
+        if node.op is Op.RANGE:
+            blocks.setdefault(node, [])
+        if node.op in (Op.RANGE, Op.SINK):
+            continue
+        scope = scopes[node]
+        block = max(scope, key=lambda axis: depth[axis]) if scope else None
+        blocks.setdefault(block, []).append(node)
+    line: list[UOp] = []
+    # An entry is a node to emit, or a loop whose block is to be opened.
+    stack: list[tuple[UOp, bool]] = [(node, False) for node in reversed(blocks[None])]
+    while stack:
+        node, is_open = stack.pop()
+        if node.op is Op.RANGE:
+            line.append(node)
+            stack += [(item, False) for item in reversed(blocks[node])]
+        elif node.op is Op.END and not is_open:
+            stack.append((node, True))
+            axes = by_number(source for source in node.src if source.op is Op.RANGE)
+            stack += [(axis, False) for axis in reversed(axes)]
+        else:
+            line.append(node)
+    return tuple(line)
+
+
+def _depths(nodes: list[UOp], scopes: dict[UOp, Scope]) -> dict[UOp, int]:
+    """How deeply each loop is nested: inside all loops that are open at its END, in order."""
+    depth: dict[UOp, int] = {}
+    for node in reversed(nodes):
+        if node.op is not Op.END:
+            continue
+        outer = max((depth[axis] for axis in scopes[node]), default=-1)
+        for axis in by_number(source for source in node.src if source.op is Op.RANGE):
+            outer += 1
+            depth[axis] = outer
+    return depth

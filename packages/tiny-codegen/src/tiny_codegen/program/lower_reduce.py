@@ -1,0 +1,123 @@
+"""Reduces to accumulators.
+
+before   REDUCE(x, r; ADD)
+after    LOAD(AFTER(acc, END(STORE(acc, ADD(LOAD(AFTER(acc, STORE(acc, 0), r)), x)), r)))
+
+The accumulator is a REGISTER, as wide as `x`. Reductions over the same loops, at the same place,
+share one loop: the copies of a register tile do. A multiply-add of the reduction's own becomes one
+FMA where the target has it: the only place, with the function polynomials, where a stage makes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tiny_ir import Op, RangeArg, RegisterArg, UOp, const, make, rebuild, substitute, toposort
+from tiny_plugin import Target
+
+from tiny_codegen.identities import identity_of
+from tiny_codegen.program.scopes import Scope, by_number, scope_of, scopes_of
+
+_Place = tuple[tuple[UOp, ...], Scope]
+
+
+def lower_reduce(sink: UOp, target: Target) -> UOp:
+    """Give every REDUCE over loops an accumulator; those over lanes stay."""
+    sink = _separated(sink)
+    nodes = toposort((sink,))
+    scopes = scopes_of(nodes)
+    places: dict[UOp, _Place] = {
+        node: (node.src[1:], scopes[node])
+        for node in nodes
+        if node.op is Op.REDUCE and len(node.src) > 1
+    }
+    groups: dict[_Place, list[UOp]] = {}
+    for node, place in places.items():
+        groups.setdefault(place, []).append(node)
+    registers = {node: number for number, node in enumerate(places)}
+    done: dict[UOp, UOp] = {}
+    stack = [sink]
+    while stack:
+        node = stack[-1]
+        if node in done:
+            stack.pop()
+            continue
+        place = places.get(node)
+        together = groups[place] if place is not None else [node]
+        missing = [source for member in together for source in member.src if source not in done]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        if place is not None:
+            _accumulate(together, place, registers, done, target)
+        else:
+            src = tuple([done[source] for source in node.src])
+            done[node] = node if src == node.src else rebuild(node, src)
+    return done[sink]
+
+
+def _accumulate(
+    together: Sequence[UOp],
+    place: _Place,
+    registers: dict[UOp, int],
+    done: dict[UOp, UOp],
+    target: Target,
+) -> None:
+    """Lower reductions that share one loop."""
+    axes = tuple(done[axis] for axis in place[0])
+    outer = [done[axis] for axis in by_number(place[1])]
+    accumulators: list[UOp] = []
+    effects: list[UOp] = []
+    for node in together:
+        value = done[node.src[0]]
+        lanes = tuple(int(size) for size in value.shape if isinstance(size, int))
+        register = make(Op.REGISTER, value.dtype, (), RegisterArg(registers[node], lanes))
+        identity = const(value.dtype, identity_of(node.arg.op, value.dtype))
+        start = register.after(*outer).store(identity)
+        current = make(Op.LOAD, None, (register.after(start, *axes),))
+        accumulators.append(register)
+        effects.append(register.store(_combined(node.arg.op, value, current, target)))
+    end = make(Op.END, None, (*effects, *by_number(axes)))
+    for node, register in zip(together, accumulators, strict=True):
+        result = make(Op.LOAD, None, (register.after(end),))
+        done[node] = result.reduce(node.arg.op, node.arg.axes)
+
+
+def _combined(op: Op, value: UOp, current: UOp, target: Target) -> UOp:
+    if op is Op.ADD and value.op is Op.MUL and target.has_fma(value.dtype):
+        return make(Op.FMA, None, (*value.src, current))
+    return make(op, None, (current, value))
+
+
+def _separated(sink: UOp) -> UOp:
+    """Give reductions at different places loops of their own."""
+    done: dict[UOp, UOp] = {}
+    scopes: dict[UOp, Scope] = {}
+    owners: dict[UOp, _Place] = {}
+    copies: dict[_Place, dict[UOp, UOp]] = {}
+    nodes = toposort((sink,))
+    number = 1 + max((n.arg.number for n in nodes if n.op is Op.RANGE), default=-1)
+    for node in nodes:
+        src = tuple([done[source] for source in node.src])
+        current = node if src == node.src else rebuild(node, src)
+        if node.op is Op.REDUCE and len(src) > 1:
+            for at in toposort((current,)):
+                if at not in scopes:
+                    scopes[at] = scope_of(at, scopes)
+            place = (src[1:], scopes[current])
+            if any(owners.setdefault(axis, place) != place for axis in src[1:]):
+                if place not in copies:
+                    copies[place] = {}
+                    for axis in src[1:]:
+                        arg = RangeArg(number, axis.arg.kind)
+                        copies[place][axis] = make(Op.RANGE, None, axis.src, arg)
+                        number += 1
+                current = _with_loops(current, copies[place])
+        done[node] = current
+    return done[sink]
+
+
+def _with_loops(node: UOp, loops: dict[UOp, UOp]) -> UOp:
+    value = substitute(node.src[0], loops)
+    return rebuild(node, (value, *[loops[axis] for axis in node.src[1:]]))

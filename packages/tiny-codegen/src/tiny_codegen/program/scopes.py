@@ -1,0 +1,45 @@
+"""Which loops are open where a node is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tiny_ir import Op, UOp
+
+Scope = frozenset[UOp]
+EMPTY: Scope = frozenset()
+
+
+def scope_of(node: UOp, scopes: dict[UOp, Scope]) -> Scope:
+    """The RANGEs a node depends on, given those of its sources; END closes its own."""
+    src = node.src
+    if not src:
+        return EMPTY
+    scope = scopes[src[0]]
+    for source in src[1:]:
+        other = scopes[source]
+        if not other <= scope:
+            scope = scope | other
+    if node.op is Op.RANGE:
+        return scope | {node}
+    if node.op is Op.END or node.op is Op.REDUCE:
+        closed = [source for source in src if source.op is Op.RANGE]
+        if closed:
+            kept = frozenset(scope - frozenset(closed))
+            for axis in closed:
+                kept |= scopes[axis.src[0]]
+            return kept
+    return scope
+
+
+def scopes_of(nodes: Iterable[UOp]) -> dict[UOp, Scope]:
+    """The open loops of every node of a topologically sorted list."""
+    scopes: dict[UOp, Scope] = {}
+    for node in nodes:
+        scopes[node] = scope_of(node, scopes)
+    return scopes
+
+
+def by_number(axes: Iterable[UOp]) -> list[UOp]:
+    """Loop axes, outermost first."""
+    return sorted(axes, key=lambda axis: int(axis.arg.number))

@@ -1,0 +1,54 @@
+"""Walks over graphs: order, replacement, rebuilding; none recurses, so depth has no limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tiny_ir.op_table import OP_TABLE
+from tiny_ir.uop import UOp, make
+
+
+def rebuild(node: UOp, src: tuple[UOp, ...]) -> UOp:
+    """Return `node` with other sources; its dtype follows them where the op's row says so."""
+    rule = OP_TABLE[node.op].dtype_of
+    return make(node.op, node.dtype if rule is None else rule(src), src, node.arg)
+
+
+def toposort(roots: Iterable[UOp]) -> list[UOp]:
+    """Every node that the roots depend on and the roots, sources before users; no recursion."""
+    seen: set[UOp] = set()
+    order: list[UOp] = []
+    stack: list[tuple[UOp, bool]] = [(root, False) for root in roots]
+    stack.reverse()
+    while stack:
+        node, expanded = stack.pop()
+        if expanded:
+            order.append(node)
+            continue
+        if node in seen:
+            continue
+        seen.add(node)
+        stack.append((node, True))
+        for source in reversed(node.src):
+            if source not in seen:
+                stack.append((source, False))
+    return order
+
+
+def substitute(root: UOp, replacements: Mapping[UOp, UOp]) -> UOp:
+    """Replace nodes, everywhere below `root`, in one pass; replacements are not looked into."""
+    done: dict[UOp, UOp] = dict(replacements)
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        if node in done:
+            stack.pop()
+            continue
+        missing = [source for source in node.src if source not in done]
+        if missing:
+            stack += missing
+            continue
+        stack.pop()
+        src = tuple([done[source] for source in node.src])
+        done[node] = node if src == node.src else rebuild(node, src)
+    return done[root]
