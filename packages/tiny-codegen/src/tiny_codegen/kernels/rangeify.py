@@ -358,7 +358,8 @@ class _Rangeify:
             assert valid is TRUE, "a STORE through PAD is refused when it is built"
             view = view.src[0]
         offset = flat_offset(indices, view.shape)
-        element = self._element(value, place, body=True)
+        is_held = value in self._memory and self._whole.get(value) is not store
+        element = self._element(value, place, body=not is_held)
         memory = _param_of(base)
         before = _stores_below(base)
         if self._reads_elsewhere(element, memory.arg.slot, offset):
