@@ -241,18 +241,25 @@ class CCompiler:
     Args:
         target: what to compile for; it must be the machine this runs on.
         driver: the operating system.
-        command: the compiler and its first arguments; "" takes $CC, gcc, clang or zig.
+        command: the compiler and its first arguments; "" looks for gcc, clang and zig; None takes
+            the setting CC.
+        flat: yield flat images; None where this system can run them.
     """
 
     name = "c"
     language = "c"
 
     def __init__(
-        self, target: Target, driver: Driver | None = None, *, command: str | None = None
+        self,
+        target: Target,
+        driver: Driver | None = None,
+        *,
+        command: str | None = None,
+        flat: bool | None = None,
     ) -> None:
         self._driver = driver or Driver()
         self._wanted = settings.c_compiler() if command is None else command
-        self._linker = LlvmCompiler(target, self._driver)
+        self._linker = LlvmCompiler(target, self._driver, flat=flat)
         self._command: tuple[str, ...] | None = None
 
     @property

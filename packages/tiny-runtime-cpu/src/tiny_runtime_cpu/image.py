@@ -13,7 +13,6 @@ MAGIC = b"tinyflat"
 VERSION = 1
 HEADER = struct.Struct("<8sHHIIIII")  # magic version machine nbytes check table names relatives
 CHECK_AT = 16
-CHECKED_FROM = 20  # everything behind the check value is under the check
 NAME = struct.Struct("<IBB")  # offset, 1 for an import, length of the name, which follows
 MACHINES = {"x86_64": 62, "aarch64": 183}  # e_machine of the ELF gABI
 
@@ -68,7 +67,7 @@ def read_image(data: bytes) -> Image:
         raise ImageError(f"the image has version {version}, this runtime reads {VERSION}")
     if nbytes != len(data):
         raise ImageError(f"the image should have {nbytes} bytes and has {len(data)}")
-    if check != zlib.crc32(memoryview(data)[CHECKED_FROM:]):
+    if check != check_of(data):
         raise ImageError("the check value does not agree: the bytes were changed")
     relatives = struct.unpack_from(f"<{fields}I", data, table)
     exports: dict[str, int] = {}
@@ -83,3 +82,9 @@ def read_image(data: bytes) -> Image:
         else:
             exports[name] = offset
     return Image(machine, exports, imports, relatives)
+
+
+def check_of(data: bytes | bytearray) -> int:
+    """The check value over everything but the check value itself."""
+    view = memoryview(data)
+    return zlib.crc32(view[CHECK_AT + 4 :], zlib.crc32(view[:CHECK_AT]))

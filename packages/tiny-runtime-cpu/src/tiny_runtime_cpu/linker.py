@@ -1,18 +1,17 @@
 """Pack relocatable objects into one flat image, see image.py."""
 
 import struct
-import zlib
 from collections.abc import Iterable, Mapping, Sequence, Set
 
 from tiny_runtime_cpu.elf import ElfError, ElfObject, Relocation, Section, Symbol, read_elf
 from tiny_runtime_cpu.image import (
     CHECK_AT,
-    CHECKED_FROM,
     HEADER,
     MACHINES,
     MAGIC,
     NAME,
     VERSION,
+    check_of,
 )
 from tiny_runtime_cpu.relocate import CELL_STUBS, Place, relocate
 
@@ -154,9 +153,7 @@ class _Linker:
         self.code.extend(b"".join(_name_rows(names)))
         counts = (table, len(names), len(self.relatives))
         HEADER.pack_into(self.code, 0, MAGIC, VERSION, self.machine, len(self.code), 0, *counts)
-        struct.pack_into(
-            "<I", self.code, CHECK_AT, zlib.crc32(memoryview(self.code)[CHECKED_FROM:])
-        )
+        struct.pack_into("<I", self.code, CHECK_AT, check_of(self.code))
         return bytes(self.code)
 
 
