@@ -463,7 +463,8 @@ def test_every_refusal_is_an_error_a_python_user_would_catch() -> None:
 # --- what an import costs ------------------------------------------------------------------------
 
 
-def test_the_import_brings_nothing_that_is_slow() -> None:
+def test_the_import_brings_nothing_that_is_slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TYPED", "0")
     program = """
     import sys, tiny_plugin
     slow = "importlib.metadata pluggy typeguard numpy json subprocess llvmlite difflib"

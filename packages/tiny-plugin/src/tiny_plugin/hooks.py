@@ -110,6 +110,7 @@ class HookSpecs:
         return None
 
 
+@boundary
 class Hooks:
     """The broadcasts of one registry: without an answer anywhere, pluggy is never imported."""
 

@@ -9,14 +9,17 @@ import warnings
 from collections.abc import Iterable
 
 from tiny_plugin.records import record
+from tiny_plugin.typed import boundary
 
 __all__ = ["DoctorLine", "Offer", "PluginLine", "read_scan", "scan_key", "write_scan"]
 
 FIRST_LINE = "offers of tiny, form 1"
+LAST_LINE = "end"
 KEPT_SCANS = 32
 """How many scans the folder keeps; each environment has one."""
 
 
+@boundary
 @record(frozen=True, slots=True)
 class Offer:
     """One entry point.
@@ -45,6 +48,7 @@ class Offer:
         return f"{self.distribution} {self.version}"
 
 
+@boundary
 @record(frozen=True, slots=True)
 class PluginLine:
     """One line of `tiny plugins`.
@@ -61,6 +65,7 @@ class PluginLine:
     note: str = ""
 
 
+@boundary
 @record(frozen=True, slots=True)
 class DoctorLine:
     """What `tiny doctor` found out about one plugin.
@@ -114,8 +119,9 @@ def read_scan(folder: str | None, key: str) -> tuple[Offer, ...] | None:
     kept, _, rows = rest.partition("\x1e")
     if first != FIRST_LINE or kept != key:
         return None
-    fields = [row.split("\x1f") for row in rows.split("\x1e") if row]
-    if not rows.endswith("\x1e") or any(len(row) != 7 for row in fields):
+    *lines, last = rows.split("\x1e")
+    fields = [line.split("\x1f") for line in lines]
+    if last != LAST_LINE or any(len(row) != 7 for row in fields):
         return None
     offers = tuple(Offer(*row) for row in fields)
     return offers if all(stamp_of(o.source) == o.stamp for o in offers) else None
@@ -128,7 +134,7 @@ def write_scan(folder: str | None, key: str, offers: tuple[Offer, ...]) -> None:
     rows = [
         (o.group, o.name, o.value, o.distribution, o.version, o.source, o.stamp) for o in offers
     ]
-    parts = [FIRST_LINE, key, *("\x1f".join(row) for row in rows)]
+    parts = [FIRST_LINE, key, *("\x1f".join(row) for row in rows), LAST_LINE]
     if any("\x1e" in part for part in parts) or any("\x1f" in field for r in rows for field in r):
         return
     try:
@@ -138,7 +144,7 @@ def write_scan(folder: str | None, key: str, offers: tuple[Offer, ...]) -> None:
         whole = _file(folder, key)
         partial = f"{whole}.{os.getpid()}"
         with open(partial, "w", encoding="utf-8", newline="") as file:
-            file.write("\x1e".join(parts) + "\x1e")
+            file.write("\x1e".join(parts))
         os.replace(partial, whole)
         _drop_oldest(folder)
     except OSError:

@@ -47,6 +47,7 @@ API = (1, 0)
 """The version of the door. The minor part grows with it, the major one when something breaks."""
 
 
+@boundary
 @record(frozen=True, slots=True)
 class Group:
     """One kind of plugin: the parameters of its factory, and what the factory returns.
@@ -91,6 +92,7 @@ CURES: Mapping[tuple[str, str], str] = types.MappingProxyType(
 """What to install for the names of our own: used in messages only."""
 
 
+@boundary
 class Registry:
     """The plugins of one Session.
 
@@ -99,11 +101,11 @@ class Registry:
             the setting: TINY_VIEW=1 as in our tests, and always under TYPED=1.
 
     Example:
-        >>> registry = Registry()
-        >>> registry.open_runtime("abacus")
-        Traceback (most recent call last):
-            ...
-        tiny_plugin.errors.UnknownPluginError: no installed distribution offers the runtime...
+        >>> try:
+        ...     Registry().open_runtime("abacus")
+        ... except UnknownPluginError as error:
+        ...     print(error.what)
+        no installed distribution offers the runtime 'abacus'
     """
 
     def __init__(self, views: bool | None = None) -> None:
@@ -117,7 +119,6 @@ class Registry:
 
     # --- looking up ------------------------------------------------------------------------------
 
-    @boundary
     def offers(self) -> tuple[Offer, ...]:
         """Everything that is installed, in the order of `sys.path`. Imports no plugin."""
         with self._lock:
@@ -132,7 +133,6 @@ class Registry:
                     write_scan(folder, key, self._offers)
             return self._offers
 
-    @boundary
     def names(self, group: str) -> tuple[str, ...]:
         """The names that are offered in a group and not blocked, sorted."""
         blocked = settings.blocked()
@@ -146,7 +146,6 @@ class Registry:
             )
         )
 
-    @boundary
     def offer_of(self, group: str, name: str) -> Offer:
         """The one offer that serves a name.
 
@@ -169,7 +168,6 @@ class Registry:
             )
         return allowed[0] if len(allowed) == 1 else _chosen(group, name, allowed)
 
-    @boundary
     def allows(self, offer: Offer) -> bool:
         """Whether TINY_BLOCK lets this offer through."""
         return not _is_blocked(offer, settings.blocked())
@@ -196,7 +194,6 @@ class Registry:
 
     # --- opening ---------------------------------------------------------------------------------
 
-    @boundary
     def open_runtime(self, name: str, ordinal: int = 0) -> Runtime:
         """Open a device.
 
@@ -209,43 +206,35 @@ class Registry:
         """
         return cast(Runtime, self._open("tiny.runtime", name, Runtime, (ordinal,)))
 
-    @boundary
     def open_renderer(self, name: str, target: Target) -> Renderer:
         """Open a renderer for a target; see `open_runtime`."""
         return cast(Renderer, self._open("tiny.renderer", name, Renderer, (target,)))
 
-    @boundary
     def open_compiler(self, name: str, target: Target) -> Compiler:
         """Open a compiler for a target, without its device; see `open_runtime`."""
         return cast(Compiler, self._open("tiny.compiler", name, Compiler, (target,)))
 
-    @boundary
     def open_assembler(self, name: str, target: Target) -> Assembler:
         """Open what a runtime without a renderer names as its compiler; see `open_runtime`."""
         return cast(Assembler, self._open("tiny.compiler", name, Assembler, (target,)))
 
-    @boundary
     def open_codegen(self, name: str | None = None) -> CodeGenerator:
         """Open a code generator: by default the one that TINY_CODEGEN names, else ours."""
         chosen = settings.code_generator() if name is None else name
         return cast(CodeGenerator, self._open("tiny.codegen", chosen, CodeGenerator, ()))
 
-    @boundary
     def open_communicator(self, name: str, rank: int, size: int) -> Communicator:
         """Open the place `rank` in a group of `size` processes; see `open_runtime`."""
         return cast(Communicator, self._open("tiny.communicator", name, Communicator, (rank, size)))
 
-    @boundary
     def open_command(self, name: str) -> Command:
         """Open a subcommand of `tiny`; see `open_runtime`."""
         return cast(Command, self._open("tiny.command", name, Command, ()))
 
-    @boundary
     def open_loader(self, name: str) -> Loader:
         """Open a reader of files; see `open_runtime`."""
         return cast(Loader, self._open("tiny.loader", name, Loader, ()))
 
-    @boundary
     def plugin_lines(self) -> tuple[PluginLine, ...]:
         """What `tiny plugins` shows: everything installed, and its state. Imports no plugin."""
         from tiny_plugin.listing import plugin_lines
@@ -262,7 +251,6 @@ class Registry:
 
         return doctor_lines(self, timeout)
 
-    @boundary
     def broadcasts(self) -> Hooks:
         """The hooks, after every plugin of the group `tiny.hooks` has been asked to join.
 
@@ -278,13 +266,11 @@ class Registry:
                         warnings.warn(f"a hook is left out: {error}", stacklevel=2)
             return self.hooks
 
-    @boundary
     def open_hooks(self, name: str) -> None:
         """Let one plugin of the group `tiny.hooks` join the broadcasts; see `open_runtime`."""
         offer = self.offer_of("tiny.hooks", name)
         self.hooks.add(self._made(offer, ()), _owner(offer))
 
-    @boundary
     def load(self, group: str, name: str) -> None:
         """Import the module of a plugin and check its version, without making anything."""
         self._loaded(self.offer_of(group, name))

@@ -177,6 +177,7 @@ def _pairs_text(items: frozenset[tuple[Op, DType]] | frozenset[DType]) -> str:
     )
 
 
+@boundary
 def pairs(ops: Iterable[Op], dtypes: Iterable[DType]) -> frozenset[tuple[Op, DType]]:
     """Every pair of one of `ops` and one of `dtypes`, the form `Target.supported` has.
 

@@ -32,27 +32,26 @@ def view_of(plugin: object, contract: type, owner: str) -> object:
         owner: what messages call the plugin.
     """
     members = members_of(contract)
-    methods = [name for name, member in members.items() if not isinstance(member, property)]
     body: dict[str, object] = {
-        "__slots__": (*methods, "__weakref__"),
+        **members,  # seen by who asks the class; an optional method also serves as its own default
         "__doc__": contract.__doc__,
         "__module__": contract.__module__,
-        "__getattr__": _refuse(contract, owner),
+        "__getattr__": _refuse_get(contract, owner),
+        "__setattr__": _refuse_set,
         "__repr__": lambda self: f"<{contract.__name__} {owner}>",
     }
     for name, member in members.items():
         if isinstance(member, property):
             body[name] = property(_reader(plugin, name, member, owner))
     view: object = type(contract.__name__, (), body)()
-    for name in methods:
-        member = members[name]
-        assert isinstance(member, types.FunctionType)
-        method = getattr(plugin, name, None) or types.MethodType(member, view)
-        setattr(view, name, _checked(method, member, f"{owner}.{name}"))
+    for name, member in members.items():
+        if isinstance(member, types.FunctionType):
+            method = getattr(plugin, name, None) or types.MethodType(member, view)
+            vars(view)[name] = _checked(method, member, f"{owner}.{name}")
     return view
 
 
-def _refuse(contract: type, owner: str) -> Callable[[object, str], object]:
+def _refuse_get(contract: type, owner: str) -> Callable[[object, str], object]:
     """What a view answers to a name that its contract does not have."""
 
     def refuse(view: object, name: str) -> object:
@@ -61,6 +60,11 @@ def _refuse(contract: type, owner: str) -> Callable[[object, str], object]:
         )
 
     return refuse
+
+
+def _refuse_set(view: object, name: str, value: object) -> None:
+    """What a view answers to an assignment."""
+    raise AttributeError(f"{view!r} cannot be given {name!r}: a plugin is not changed from outside")
 
 
 def _checked(
