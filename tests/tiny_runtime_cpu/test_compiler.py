@@ -1,5 +1,6 @@
 """LLVM IR and C become Binaries that run; what cannot be compiled is refused with a cure."""
 
+import os
 import sys
 from collections.abc import Sequence
 
@@ -227,7 +228,11 @@ def test_fingerprints_are_found_without_importing_llvmlite(runtime: CpuRuntime) 
         "assert not {'llvmlite', 'subprocess', 'numpy'} & set(sys.modules)\n"
     )
     said = subprocess.run(
-        [sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", code],
+        check=True,
+        env=os.environ | {"TYPED": "0"},
+        stdout=subprocess.PIPE,
+        text=True,
     ).stdout.strip()
     assert said == LlvmCompiler(runtime.target).fingerprint()
     assert "llvmlite-0" in said

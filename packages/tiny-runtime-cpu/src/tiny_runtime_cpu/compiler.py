@@ -1,7 +1,7 @@
 """Turn Source into Binary: textual LLVM IR through llvmlite, C through the user's compiler."""
 
 import sys
-from typing import Any
+from types import ModuleType
 
 from tiny_ir import CompileError
 from tiny_plugin import Binary, Source, Target, boundary
@@ -197,22 +197,20 @@ class _Llvm:
                 fix="this is a mistake of the renderer: please report it with the kernel's text",
             ) from error
         if "alloca" in text:
-            self._to_registers(module)
+            # Accumulators become registers; nothing else is optimized here.
+            builder = self._binding.create_pass_builder(
+                self._machine, self._binding.create_pipeline_tuning_options()
+            )
+            passes = self._binding.create_new_function_pass_manager()
+            passes.add_sroa_pass()
+            for function in module.functions:
+                if not function.is_declaration:
+                    passes.run(function, builder)
         code: bytes = self._machine.emit_object(module)
         return code
 
-    def _to_registers(self, module: Any) -> None:
-        builder = self._binding.create_pass_builder(
-            self._machine, self._binding.create_pipeline_tuning_options()
-        )
-        passes = self._binding.create_new_function_pass_manager()
-        passes.add_sroa_pass()
-        for function in module.functions:
-            if not function.is_declaration:
-                passes.run(function, builder)
 
-
-def _import_llvmlite() -> Any:
+def _import_llvmlite() -> ModuleType:
     # 50 ms that only a compilation pays: a warm start maps images from a cache.
     try:
         import llvmlite.binding
@@ -222,7 +220,8 @@ def _import_llvmlite() -> Any:
             why=str(error),
             fix="pip install llvmlite, or choose the renderer 'c' and install gcc or clang",
         ) from error
-    return llvmlite.binding
+    binding: ModuleType = llvmlite.binding
+    return binding
 
 
 def _llvmlite_stamp(driver: Driver) -> str:

@@ -54,8 +54,7 @@ class Driver:
     @property
     def machine(self) -> str:
         """ "x86_64", "aarch64", ...; the names of other systems are brought to these."""
-        name = os.uname().machine if hasattr(os, "uname") else _windows_machine()
-        name = name.lower()
+        name = (os.uname().machine if hasattr(os, "uname") else _windows_machine()).lower()
         return {"amd64": "x86_64", "arm64": "aarch64"}.get(name, name)
 
     @property
@@ -263,7 +262,10 @@ class Driver:
 
 
 def _windows_machine() -> str:
-    return os.environ.get("PROCESSOR_ARCHITECTURE", "")
+    # Slow to import, and needed where os.uname is missing only.
+    import platform
+
+    return platform.machine()
 
 
 def address_of(buffer: object) -> int:
