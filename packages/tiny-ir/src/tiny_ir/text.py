@@ -122,46 +122,53 @@ def parse(text: str) -> UOp:
         7
     """
     nodes: dict[str, UOp] = {}
-    root = None
     for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        match = _LINE.fullmatch(line.strip())
-        if match is None:
-            raise _error(number, line, "it does not have the form '%1 = op.dtype %0 arg'")
-        name, op, dtype, sources, arg = match.groups()
-        try:
-            src = tuple([nodes[source] for source in sources[2:].split(" %") if source])
-        except KeyError as error:
-            raise _error(number, line, f"%{error.args[0]} is not defined above it") from None
-        try:
-            found = Op[op.upper()], DTYPES[dtype]
-            value = None if arg is None else _value(ast.parse(arg, mode="eval").body)
-        except (KeyError, ValueError, SyntaxError, TypeError) as error:
-            raise _error(number, line, f"{error} is not known here") from error
-        try:
-            root = make(*found, src, value)
-            check_node(root)
-        except (TinyError, ArithmeticError, AttributeError, IndexError, TypeError) as error:
-            raise _error(number, line, f"the node cannot be built: {error}") from error
-        if name in nodes:
-            raise _error(number, line, f"%{name} is defined twice")
-        nodes[name] = root
-    if root is None:
-        raise ParseError(
-            "there is no node in the text.",
-            why="a graph has at least its root.",
-            fix="pass text that text_of(node) wrote.",
-        )
-    return root
+        stripped = line.strip()
+        if stripped and not stripped.startswith("#"):
+            try:
+                name, node = _read_node(stripped, nodes)
+            except _NotANodeError as error:
+                raise _error(f"cannot read line {number}: {stripped!r}.", str(error)) from error
+            nodes[name] = node
+    if not nodes:
+        raise _error("there is no node in the text.", "a graph has at least its root.")
+    return node
 
 
-def _error(number: int, line: str, why: str) -> ParseError:
-    return ParseError(
-        f"cannot read line {number}: {line.strip()!r}.",
-        why=f"{why}.",
-        fix="compare it with the text of a graph: str(node).",
-    )
+class _NotANodeError(Exception):
+    """Why a line is not a node."""
+
+
+def _read_node(line: str, nodes: Mapping[str, UOp]) -> tuple[str, UOp]:
+    match = _LINE.fullmatch(line)
+    if match is None:
+        raise _NotANodeError("it does not have the form '%1 = op.dtype %0 arg'.")
+    name, op, dtype, sources, arg = match.groups()
+    if name in nodes:
+        raise _NotANodeError(f"%{name} is defined twice.")
+    try:
+        src = tuple([nodes[source] for source in sources[2:].split(" %") if source])
+    except KeyError as error:
+        raise _NotANodeError(f"%{error.args[0]} is not defined above it.") from None
+    try:
+        found = Op[op.upper()], DTYPES[dtype]
+        value = None if arg is None else _argument(arg)
+    except (KeyError, ValueError, SyntaxError, TypeError) as error:
+        raise _NotANodeError(f"{error} is not known here.") from error
+    if found[0] is Op.CONST and not isinstance(value, bool | int | float):
+        raise _NotANodeError("a constant is a number.")
+    try:
+        node = make(*found, src, value)
+        check_node(node)
+    except TinyError as error:
+        raise _NotANodeError(f"{error.what} {error.why}") from error
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        raise _NotANodeError(f"the node cannot be built: {error}.") from error
+    return name, node
+
+
+def _error(what: str, why: str) -> ParseError:
+    return ParseError(what, why=why, fix="compare it with the text of a graph: str(node).")
 
 
 _CLASSES: Mapping[str, Any] = MappingProxyType(
@@ -171,6 +178,16 @@ _CLASSES: Mapping[str, Any] = MappingProxyType(
         if isinstance(found, type) and issubclass(found, (tuple, Enum)) and found is not Enum
     }
 )
+
+
+def _argument(text: str) -> Any:
+    """Read an arg; most of them are numbers, for which `ast` would be slow."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return _value(ast.parse(text, mode="eval").body)
 
 
 def _value(tree: ast.expr) -> Any:
