@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tiny_ir import Op, ParamArg, RangeArg, UOp, make, rebuild, toposort
 
+from tiny_codegen.buffers import stored_to
+
 
 def canonical(sink: UOp) -> tuple[UOp, tuple[int, ...]]:
     """Return the kernel with its own numbers, and the slots of the graph its arguments stand for.
@@ -11,8 +13,9 @@ def canonical(sink: UOp) -> tuple[UOp, tuple[int, ...]]:
     Arguments that are written come first, then those that are read, in the order of the graph.
     """
     nodes = toposort((sink,))
-    written = [node.src[0].src[0] for node in nodes if node.op is Op.STORE]
-    params = list(dict.fromkeys(written + [node for node in nodes if node.op is Op.PARAM]))
+    params = list(
+        dict.fromkeys(stored_to(nodes) + [node for node in nodes if node.op is Op.PARAM])
+    )
     axes = sorted(
         (node for node in nodes if node.op is Op.RANGE), key=lambda axis: int(axis.arg.number)
     )

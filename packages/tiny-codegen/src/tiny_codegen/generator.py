@@ -20,6 +20,7 @@ from tiny_plugin import (
     Variable,
 )
 
+from tiny_codegen.buffers import loaded_from, stored_to
 from tiny_codegen.canonical import canonical
 from tiny_codegen.kernels.kernel import Kernel
 from tiny_codegen.kernels.order import Ordered, order
@@ -57,7 +58,7 @@ class Generator:
                 steps.append(_copy_of(kernel))
                 continue
             sink, slots = canonical(kernel.sink)
-            device = devices[kernel.writes]
+            device = devices[kernel.writes[0]]
             key = (sink, device)
             if key not in programs:
                 programs[key] = self.lower(sink, targets[device], options)
@@ -81,12 +82,8 @@ def program_of(
     """The record of a finished kernel: its list and its launch facts."""
     nodes = toposort((kernel,))
     params = sorted((n for n in nodes if n.op is Op.PARAM), key=lambda n: int(n.arg.slot))
-    stored = {n.src[0].src[0] for n in nodes if n.op is Op.STORE}
-    addresses = {n.src[0] for n in nodes if n.op is Op.STORE}
-    values = {s for n in nodes for at, s in enumerate(n.src) if (n.op, at) != (Op.STORE, 0)}
-    loaded = {
-        n.src[0] for n in nodes if n.op is Op.INDEX and (n not in addresses or n in values)
-    }
+    stored = stored_to(nodes)
+    loaded = loaded_from(nodes)
     arguments = tuple(
         Argument(p.dtype, int(p.arg.elements), p in loaded, p in stored) for p in params
     )
@@ -118,7 +115,7 @@ def _estimates(nodes: list[UOp], arguments: tuple[Argument, ...]) -> Estimates:
 def _copy_of(kernel: Kernel) -> Copy:
     assert kernel.copies is not None
     param = kernel.copies
-    return Copy(int(param.arg.slot), kernel.writes, param.arg.elements * param.dtype.nbytes)
+    return Copy(int(param.arg.slot), kernel.writes[0], param.arg.elements * param.dtype.nbytes)
 
 
 def _slots_of(graph: UOp, ordered: Ordered, steps: list[Step]) -> tuple[Slot, ...]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tiny_ir import Op, ParamArg, UOp, toposort
+
+from tiny_codegen.buffers import loaded_from, stored_to
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,56 +23,31 @@ class Kernel:
 
     Attributes:
         sink: stores into PARAMs whose slots are those of the whole graph.
-        writes: the slot it writes.
-        store: the graph's STORE that it carries out; None where it fills a temporary.
+        writes: the slots it writes.
+        store: the graph's STORE that it carries out; None where it fills temporaries.
         base: what its slot holds before it runs: the writes that come first.
-        copies: the slot that is copied, where `sink` is None.
+        copies: the PARAM that is copied, where `sink` is None.
+        reads: the PARAMs it reads.
+        targets: the PARAMs it stores to.
     """
 
     sink: UOp | None
-    writes: int
-    store: UOp | None
-    base: frozenset[UOp]
+    writes: tuple[int, ...]
+    store: UOp | None = None
+    base: frozenset[UOp] = frozenset()
     copies: UOp | None = None
+    reads: tuple[UOp, ...] = field(init=False)
+    targets: tuple[UOp, ...] = field(init=False)
 
-    def buffers(self) -> list[UOp]:
-        """The PARAM nodes it names, in a deterministic order."""
-        if self.sink is None:
-            assert self.copies is not None
-            return [self.copies]
-        return [node for node in toposort((self.sink,)) if node.op is Op.PARAM]
-
-    def stored_to(self) -> frozenset[UOp]:
-        """The PARAM nodes it stores to."""
-        if self.sink is None:
-            return frozenset()
-        return frozenset(
-            node.src[0].src[0] for node in toposort((self.sink,)) if node.op is Op.STORE
-        )
-
-    def loaded_from(self) -> list[UOp]:
-        """The PARAM nodes it reads."""
-        if self.sink is None:
-            assert self.copies is not None
-            return [self.copies]
-        nodes = toposort((self.sink,))
-        targets = {node.src[0] for node in nodes if node.op is Op.STORE}
-        values = {
-            source
-            for node in nodes
-            for at, source in enumerate(node.src)
-            if source.op is Op.INDEX and not (node.op is Op.STORE and at == 0)
-        }
-        return list(
-            dict.fromkeys(
-                node.src[0]
-                for node in nodes
-                if node.op is Op.INDEX and (node in values or node not in targets)
-            )
-        )
+    def __post_init__(self) -> None:
+        nodes = toposort((self.sink,)) if self.sink is not None else []
+        reads = (self.copies,) if self.copies is not None else tuple(loaded_from(nodes))
+        object.__setattr__(self, "reads", reads)
+        object.__setattr__(self, "targets", tuple(stored_to(nodes)))
 
 
 def slot_of(param: UOp) -> int:
     """The number of a PARAM."""
+    assert param.op is Op.PARAM
     argument: ParamArg = param.arg
     return argument.slot

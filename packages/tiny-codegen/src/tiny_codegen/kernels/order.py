@@ -61,16 +61,17 @@ def _dependencies(kernels: list[Kernel], versions: dict[UOp, Version]) -> list[s
     of_slot: dict[int, list[int]] = {}
     for at, kernel in enumerate(kernels):
         if kernel.store is None:
-            of_slot.setdefault(kernel.writes, []).append(at)
+            for slot in kernel.writes:
+                of_slot.setdefault(slot, []).append(at)
     after: list[set[int]] = []
     for at, kernel in enumerate(kernels):
         needed = {of_store[store] for store in kernel.base if store in of_store}
-        for buffer in (*kernel.loaded_from(), *kernel.stored_to()):
+        for buffer in (*kernel.reads, *kernel.targets):
             version = _version(buffer, versions)
             needed.update(of_store[store] for store in version.stores if store in of_store)
             writers = of_slot.get(version.slot, [])
             # Kernels that write one temporary run in the order they were made.
-            needed.update(w for w in writers if w < at or kernel.writes != version.slot)
+            needed.update(w for w in writers if w < at or version.slot not in kernel.writes)
         needed.discard(at)
         after.append(needed)
     return after
@@ -86,13 +87,13 @@ def _later_writers(
         for at, kernel in enumerate(kernels)
         if at != reader
         and kernel.store is not None
-        and kernel.writes == version.slot
+        and version.slot in kernel.writes
         and kernel.store not in version.stores
     ]
 
 
 def _reads(kernels: list[Kernel]) -> list[tuple[int, UOp]]:
-    return [(at, buffer) for at, kernel in enumerate(kernels) for buffer in kernel.loaded_from()]
+    return [(at, buffer) for at, kernel in enumerate(kernels) for buffer in kernel.reads]
 
 
 def _overwritten_readers(
@@ -148,8 +149,8 @@ def _snapshot(
     """Let `reader` read a copy of a slot, made before the slot is written again."""
     slot = 1 + max(
         [temporary.slot for temporary in temporaries]
-        + [slot_of(b) for kernel in kernels for b in kernel.buffers()]
-        + [kernel.writes for kernel in kernels]
+        + [slot_of(buffer) for kernel in kernels for buffer in kernel.reads]
+        + [slot for kernel in kernels for slot in kernel.writes]
     )
     arg: ParamArg = buffer.arg
     copy = make(Op.PARAM, buffer.dtype, (), ParamArg(slot, arg.elements, arg.device))
@@ -158,8 +159,7 @@ def _snapshot(
     if old.sink is None:
         kernels[reader] = Kernel(None, old.writes, old.store, old.base, copy)
     else:
-        keep = old.stored_to()
-        assert buffer not in keep, "a kernel that reads what it writes reads it in place"
+        assert buffer not in old.targets, "a kernel that reads what it writes reads it in place"
         kernels[reader] = Kernel(
             substitute(old.sink, {buffer: copy}), old.writes, old.store, old.base
         )
@@ -168,7 +168,7 @@ def _snapshot(
     )
     effect = copy.index(axis).store(buffer.index(axis)).end(axis)
     sink = make(Op.SINK, None, (effect,), KernelArg(f"copy_{arg.elements}"))
-    kernels.append(Kernel(sink, slot, None, frozenset()))
+    kernels.append(Kernel(sink, (slot,)))
 
 
 def _sorted(kernels: list[Kernel], after: list[set[int]]) -> list[int]:
@@ -196,7 +196,7 @@ def _sorted(kernels: list[Kernel], after: list[set[int]]) -> list[int]:
 def _with_slots(kernel: Kernel, versions: dict[UOp, Version]) -> Kernel:
     """Replace the stand-ins of versions by the PARAM of their slot."""
     replacements = {}
-    for buffer in kernel.buffers():
+    for buffer in dict.fromkeys((*kernel.reads, *kernel.targets)):
         version = versions.get(buffer)
         if version is not None:
             arg = ParamArg(version.slot, buffer.arg.elements, buffer.arg.device)

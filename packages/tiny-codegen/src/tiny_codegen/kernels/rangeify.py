@@ -23,6 +23,7 @@ from tiny_ir import (
     ParamArg,
     RangeArg,
     Shape,
+    UnsupportedError,
     UOp,
     const,
     dtypes,
@@ -34,10 +35,12 @@ from tiny_ir import (
     toposort,
 )
 
+from tiny_codegen.buffers import memory_of
 from tiny_codegen.identities import identity_of
 from tiny_codegen.kernels.fuse import Work, is_stored, work_of
-from tiny_codegen.kernels.kernel import Kernel, Version
+from tiny_codegen.kernels.kernel import Kernel, Version, slot_of
 from tiny_codegen.kernels.places import Place
+from tiny_codegen.kernels.recurrence import Recurrence, carried_nodes
 from tiny_codegen.kernels.views import (
     TRUE,
     ZERO,
@@ -102,6 +105,8 @@ class _Rangeify:
         self._stores = [node for node in nodes if node.op is Op.STORE]
         self._whole = _whole_stores(self._stores)
         self._ranges_of: dict[UOp, tuple[UOp, ...]] = {}
+        self._recurrences: dict[UOp, Recurrence] = {}
+        self._carried = carried_nodes(nodes)
 
     # The first pass: who needs what, and where.
 
@@ -119,6 +124,11 @@ class _Rangeify:
             self._need(value, Place(store, indices, TRUE, indices))
         for node in reversed(self.nodes):
             places = list(self._places[node])
+            if places and node.op in (Op.LOOP, Op.SCAN):
+                self._recurrences[node] = Recurrence.of(node, self._new_ranges)
+                for source, at in self._recurrences[node].places():
+                    self._need(source, at)
+                continue
             if not places or node.op in _MEMORY or node.op is Op.STORE:
                 continue
             store = self._whole.get(node)
@@ -128,11 +138,15 @@ class _Rangeify:
                 self._memory[node] = self._version_of(frozenset((store,)), _base(store.src[0]))
                 places = [place for place in places if place.kernel is store]
             elif store is None and (
-                node in self._forced or is_stored(node, places, work[node])
+                node in self._forced
+                or (node not in self._carried and is_stored(node, places, work[node]))
             ):
+                self._check_not_carried(node)
                 self._store(node)
                 places = []
-                if 0 not in node.shape:
+                if node.op is Op.GET:
+                    places = [Place(node, (), TRUE, ())]
+                elif 0 not in node.shape:
                     indices = self._new_ranges(node.shape, AxisKind.LOOP)
                     self._ranges_of[node] = indices
                     places = [Place(node, indices, TRUE, indices)]
@@ -148,15 +162,16 @@ class _Rangeify:
             node = node.src[0]
         return node.op in (*_MEMORY, Op.CONST)
 
-    def _store(self, node: UOp) -> None:
-        device = self._device_of(node)
-        elements = max(1, elements_of(node.shape))
+    def _new_memory(self, dtype: DType, elements: int, device: str) -> UOp:
         slot = self._next_slot
         self._next_slot += 1
-        self.result.temporaries.append(Temporary(slot, node.dtype, elements, device))
-        self._memory[node] = make(
-            Op.PARAM, node.dtype, (), ParamArg(slot, elements, device)
-        )
+        elements = max(1, elements)
+        self.result.temporaries.append(Temporary(slot, dtype, elements, device))
+        return make(Op.PARAM, dtype, (), ParamArg(slot, elements, device))
+
+    def _store(self, node: UOp) -> None:
+        device = self._device_of(node)
+        self._memory[node] = self._new_memory(node.dtype, elements_of(node.shape), device)
         if node.op is Op.COPY and not self._is_whole(node.src[0]):
             self._forced.add(node.src[0])
 
@@ -200,6 +215,8 @@ class _Rangeify:
             return [] if self._is_whole(node.src[0]) else [(node.src[0], place)]
         if op is Op.SCATTER:
             return self._scatter_sources(node, place)
+        if op is Op.GET:
+            return [(node.src[0], place)]
         return [
             (source, place if source.shape else place._replace(indices=()))
             for source in node.src
@@ -296,7 +313,9 @@ class _Rangeify:
     def build(self) -> None:
         """Make the kernel of every stored value and of every STORE."""
         for node in self.nodes:
-            if node in self._memory and node not in self._whole:
+            if node in self._recurrences:
+                self._build_recurrence(node)
+            elif node in self._memory and node not in self._whole:
                 self._build_stored(node)
             elif node.op is Op.STORE and node in self._ranges_of:
                 self._build_store(node)
@@ -313,7 +332,7 @@ class _Rangeify:
                 source = source.src[0]
             held = self._memory.get(source)
             copied = held if held is not None else self._leaf(source)
-            self._add(Kernel(None, memory.arg.slot, None, frozenset(), copied))
+            self._add(Kernel(None, (memory.arg.slot,), copies=copied))
             return
         ranges = self._ranges_of[node]
         place = Place(node, ranges, TRUE, ranges)
@@ -322,12 +341,40 @@ class _Rangeify:
             self._build_scatter(node, place, memory, offset)
             return
         value = self._element(node, place, body=True)
-        self._add_kernel(memory, offset, value, ranges, None, frozenset())
+        self._add_kernel(memory, offset, value, ranges)
+
+    def _build_recurrence(self, node: UOp) -> None:
+        results = {
+            get.arg: memory
+            for get, memory in self._memory.items()
+            if get.op is Op.GET and get.src[0] is node
+        }
+        recurrence = self._recurrences[node]
+        device = self._device_of(node)
+        if not recurrence.is_elementwise:
+            for state in recurrence.states:
+                dtype, count = state.initial.dtype, elements_of(state.shape)
+                if state.position not in results:
+                    results[state.position] = self._new_memory(dtype, count, device)
+                recurrence.staging[state.position] = self._new_memory(dtype, count, device)
+        sink = recurrence.sink(results, self._element)
+        if sink is not None:
+            written = (*results.values(), *recurrence.staging.values())
+            slots = tuple(int(memory.arg.slot) for memory in written)
+            self._add(Kernel(sink, slots))
+
+    def _check_not_carried(self, node: UOp) -> None:
+        if node in self._carried and node.op is not Op.CONTIGUOUS:
+            raise UnsupportedError(
+                f"a {node.op.name} of shape {node.shape} stands inside a recurrence.",
+                why="it needs memory of its own at every step, which a loop body cannot have.",
+                fix="compute it before the recurrence, or from values that do not depend on it.",
+            )
 
     def _build_scatter(self, node: UOp, place: Place, memory: UOp, offset: UOp) -> None:
         base, value, *positions = node.src
         initial = self._element(base, place)
-        self._add_kernel(memory, offset, initial, place.indices, None, frozenset())
+        self._add_kernel(memory, offset, initial, place.indices)
         ranges = self._ranges_for(node, place)
         inner = place._replace(indices=ranges, scope=ranges)
         indices = []
@@ -345,7 +392,7 @@ class _Rangeify:
             new = make(node.arg, None, (address, new))
         effect = address.store(new).end(*_loops(ranges))
         sink = make(Op.SINK, None, (effect,), KernelArg("scatter"))
-        self._add(Kernel(sink, memory.arg.slot, None, frozenset()))
+        self._add(Kernel(sink, (memory.arg.slot,)))
 
     def _build_store(self, store: UOp) -> None:
         view, value = store.src
@@ -366,27 +413,22 @@ class _Rangeify:
             # The value is read completely before the first write.
             staging = self._staging(store)
             flat = flat_offset(ranges, store.src[0].shape)
-            self._add_kernel(staging, flat, element, ranges, None, frozenset())
+            self._add_kernel(staging, flat, element, ranges)
             element = staging.index(flat)
         self._add_kernel(memory, offset, element, ranges, store, before)
 
     def _staging(self, store: UOp) -> UOp:
-        value = store.src[1]
-        elements = max(1, elements_of(store.src[0].shape))
         device = _param_of(_base(store.src[0])).arg.device
-        slot = self._next_slot
-        self._next_slot += 1
-        self.result.temporaries.append(Temporary(slot, value.dtype, elements, device))
-        return make(Op.PARAM, value.dtype, (), ParamArg(slot, elements, device))
+        return self._new_memory(store.src[1].dtype, elements_of(store.src[0].shape), device)
 
     def _reads_elsewhere(self, element: UOp, slot: int, offset: UOp) -> bool:
         """Whether an element reads the slot it is written to at an offset that may differ."""
         for node in toposort((element,)):
             if node.op is not Op.INDEX:
                 continue
-            buffer = node.src[0]
+            buffer = memory_of(node)
             version = self.result.versions.get(buffer)
-            held = version.slot if version is not None else buffer.arg.slot
+            held = version.slot if version is not None else slot_of(buffer)
             if held == slot and node.src[1] is not offset:
                 return True
         return False
@@ -397,12 +439,12 @@ class _Rangeify:
         offset: UOp,
         value: UOp,
         ranges: Indices,
-        store: UOp | None,
-        base: frozenset[UOp],
+        store: UOp | None = None,
+        base: frozenset[UOp] = frozenset(),
     ) -> None:
         effect = memory.index(offset).store(value).end(*_loops(ranges))
         sink = make(Op.SINK, None, (effect,), KernelArg(_name_of(effect)))
-        self._add(Kernel(sink, memory.arg.slot, store, base))
+        self._add(Kernel(sink, (memory.arg.slot,), store, base))
 
     def _add(self, kernel: Kernel) -> None:
         self.result.kernels.append(kernel)
@@ -444,6 +486,8 @@ class _Rangeify:
             return _address(self._leaf(node), flat_offset(place.indices, node.shape), place.valid)
         if op in _TRANSPARENT:
             return built[(node.src[0], place)]
+        if op is Op.STATE:
+            return self._recurrences[place.kernel].current(node, place)
         if op is Op.INDEX:
             return self._gathered(node, place)
         elements = [built[at] for at in self._sources(node, place)]

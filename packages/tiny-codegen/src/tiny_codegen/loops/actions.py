@@ -5,7 +5,19 @@ An action refuses (raises ActionError) where it would not be legal; whoever choo
 
 from __future__ import annotations
 
-from tiny_ir import ArgumentError, AxisKind, Op, UOp, make, rebuild, size_node, toposort
+from tiny_ir import (
+    ArgumentError,
+    AxisKind,
+    Op,
+    RangeArg,
+    RegisterArg,
+    UOp,
+    make,
+    rebuild,
+    size_node,
+    substitute,
+    toposort,
+)
 
 from tiny_codegen.loops.ranges import axis, next_number, replace_range, size_of_axis, with_kind
 
@@ -66,7 +78,8 @@ def peel(root: UOp, old: UOp, factor: int) -> tuple[UOp, UOp, UOp]:
             effects = [source for source in src if source.op is not Op.RANGE]
             others = [source for source in src if source.op is Op.RANGE and source is not old]
             first = [_at(effect, old, main) for effect in effects]
-            second = [_at(effect, old, shifted) for effect in effects]
+            copies = [_with_own_loops(effect, number + 2) for effect in effects]
+            second = [_at(effect, old, shifted) for effect in copies]
             ends = (
                 make(Op.END, None, (*first, main)),
                 make(Op.END, None, (*second, tail)),
@@ -89,6 +102,8 @@ def vectorize(root: UOp, old: UOp) -> UOp:
 def unroll(root: UOp, old: UOp) -> UOp:
     """Make copies of what an axis repeats."""
     _known_size(old)
+    if any(node.op is Op.REGISTER for node in toposort((root,))):
+        raise _refused("unroll beside a recurrence", "its copies would share one state")
     _check_order(old, "unroll")
     return with_kind(root, old, AxisKind.UNROLL)
 
@@ -111,6 +126,21 @@ def parallelize(root: UOp, old: UOp, chunks: int) -> UOp:
         left = size_node(size) - outer * length
         inner = axis(number, left.minimum(length), AxisKind.LOOP)
     return replace_range(root, old, outer * length + inner, (outer, inner))
+
+
+def _with_own_loops(effect: UOp, number: int) -> UOp:
+    """A copy of an effect whose inner loops and registers are its own."""
+    own: dict[UOp, UOp] = {}
+    for node in toposort((effect,)):
+        if node.op is Op.END:
+            for source in node.src:
+                if source.op is Op.RANGE and source not in own:
+                    arg = RangeArg(number + len(own), source.arg.kind)
+                    own[source] = make(Op.RANGE, None, source.src, arg)
+        elif node.op is Op.REGISTER:
+            arg = RegisterArg(node.arg.number - (1 << 16), node.arg.lanes)
+            own[node] = make(Op.REGISTER, node.dtype, (), arg)
+    return substitute(effect, own)
 
 
 def _at(part: UOp, old: UOp, value: UOp) -> UOp:

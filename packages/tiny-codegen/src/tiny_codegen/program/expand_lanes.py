@@ -10,6 +10,7 @@ from tiny_ir import (
     AxisKind,
     Op,
     ReduceArg,
+    RegisterArg,
     UOp,
     const,
     dtypes,
@@ -21,6 +22,9 @@ from tiny_ir import (
 )
 from tiny_plugin import Target
 
+from tiny_codegen.buffers import memory_of
+from tiny_codegen.program.scopes import scopes_of
+
 _LANES = (AxisKind.LANE, AxisKind.REDUCE_LANE)
 
 
@@ -30,8 +34,11 @@ def expand_lanes(sink: UOp, target: Target) -> UOp:
 
 
 def _widened(sink: UOp) -> UOp:
-    done: dict[UOp, UOp] = {}
-    for node in toposort((sink,)):
+    nodes = toposort((sink,))
+    done = _wide_registers(nodes)
+    for node in nodes:
+        if node in done:
+            continue
         if node.op is Op.RANGE and node.arg.kind in _LANES:
             done[node] = make(Op.IOTA, dtypes.weakint, (), int(node.src[0].arg))
             continue
@@ -46,6 +53,21 @@ def _widened(sink: UOp) -> UOp:
         else:
             done[node] = node if src == node.src else rebuild(node, src)
     return done[sink]
+
+
+def _wide_registers(nodes: list[UOp]) -> dict[UOp, UOp]:
+    """The registers of a recurrence whose elements are lanes become as wide."""
+    scopes = scopes_of(nodes)
+    wide: dict[UOp, UOp] = {}
+    for node in nodes:
+        memory = memory_of(node.src[0]) if node.op is Op.STORE else node
+        if memory.op is not Op.REGISTER or memory in wide:
+            continue
+        lanes = [int(a.src[0].arg) for a in scopes[node] if a.arg.kind is AxisKind.LANE]
+        if lanes:
+            arg = RegisterArg(memory.arg.number, tuple(lanes))
+            wide[memory] = make(Op.REGISTER, memory.dtype, (), arg)
+    return wide
 
 
 def _has_loops(src: tuple[UOp, ...]) -> bool:
