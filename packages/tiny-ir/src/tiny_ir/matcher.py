@@ -55,7 +55,7 @@ class _Writer:
     """Collects the source text of one matcher and the objects it refers to."""
 
     def __init__(self) -> None:
-        self.scope: dict[str, Any] = {"copysign": math.copysign}
+        self.scope: dict[str, Any] = {"copysign": math.copysign, "inf": math.inf}
         self.lines: list[str] = []
         self._names: dict[int, str] = {}
         self._root_arity: set[int] = set()

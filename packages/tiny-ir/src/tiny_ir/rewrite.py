@@ -53,6 +53,7 @@ def rewrite(root: UOp, rules: RuleSet, target: Any = None) -> UOp:
     observer = _OBSERVER.get()
     done: dict[UOp, UOp] = {}
     waiting: dict[UOp, UOp] = {}
+    rebuilt: dict[UOp, UOp] = {}
     stack = [root]
     push, pop = stack.append, stack.pop
     while stack:
@@ -68,6 +69,10 @@ def rewrite(root: UOp, rules: RuleSet, target: Any = None) -> UOp:
                     raise _loop(node, waiting)
                 done[node] = finished
                 del waiting[node]
+                current = rebuilt.pop(node, None)
+                if current is not None:
+                    done[current] = finished
+                    waiting.pop(current, None)
                 pop()
                 continue
         src = node.src
@@ -107,7 +112,8 @@ def rewrite(root: UOp, rules: RuleSet, target: Any = None) -> UOp:
             raise _loop(node, waiting)
         waiting[node] = result
         if current is not node:
-            waiting.setdefault(current, result)
+            waiting[current] = result
+            rebuilt[node] = current
         push(result)
     return done[root]
 

@@ -99,7 +99,7 @@ def law(
     if when is None:
 
         def replace(root: UOp, **nodes: UOp) -> UOp | None:
-            return build(nodes, root.dtype)
+            return _in_shape_of(root, build(nodes, root.dtype))
     else:
         condition = when
         wanted = condition.__code__.co_varnames[: condition.__code__.co_argcount]
@@ -108,7 +108,7 @@ def law(
         def replace(root: UOp, **nodes: UOp) -> UOp | None:
             if not condition(*[nodes[name] for name in wanted]):
                 return None
-            return build(nodes, root.dtype)
+            return _in_shape_of(root, build(nodes, root.dtype))
 
     return Rule(
         sentence.replace(" ", "_"),
@@ -117,6 +117,11 @@ def law(
         ("root", *names),
         Law(left, goal, sentence, when),
     )
+
+
+def _in_shape_of(root: UOp, result: UOp) -> UOp | None:
+    """A law declines where one element would stand in the place of many."""
+    return result if result.shape == root.shape else None
 
 
 def build_pattern(goal: Pattern, nodes: dict[str, UOp], dtype: DType) -> UOp:

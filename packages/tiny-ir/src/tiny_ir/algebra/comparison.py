@@ -145,5 +145,3 @@ def difference(x: UOp, y: UOp) -> tuple[Terms, int]:
 def is_never_below(x: UOp, y: UOp) -> bool:
     """Whether x >= y is proven."""
     return lower_bound(*difference(x, y)) >= 0
-
-

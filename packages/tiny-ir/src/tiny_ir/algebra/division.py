@@ -30,6 +30,7 @@ from tiny_ir.uop import UOp, const, make
 
 _MOST_PARTS = 12
 """How many divisors of the divisor are tried."""
+_DIVISIONS = frozenset((Op.FLOORDIV, Op.FLOORMOD))
 
 
 def quotient(terms: Terms, constant: int, divisor: int) -> tuple[Terms, int]:
@@ -200,14 +201,14 @@ def _modulo(rest: Terms, constant: int, divisor: int) -> UOp:
     return make(Op.FLOORMOD, None, (written(rest, constant), const(weakint, divisor)))
 
 
-# Sums with quotients and remainders of one number --------------------------------------------------
+# Sums with quotients and remainders of one number -------------------------------------------------
 
 
 def joined(terms: Terms, constant: int) -> tuple[Terms, int]:
     """Put quotients and remainders of one number together again, where a sum holds both.
 
-        (y // a) * a + y % a              is y
-        (y // a % b) * a + y % a          is y % (a * b)
+    (y // a) * a + y % a              is y
+    (y // a % b) * a + y % a          is y % (a * b)
     """
     while len(terms) > 1:
         found = _joined_once(terms)
@@ -245,9 +246,8 @@ def _with_quotient(
     factor = terms[term]
     step = factor * term.src[1].arg
     for part, amount in higher[0].items():
-        if part.op is Op.FLOORDIV or part.op is Op.FLOORMOD:
-            if terms.get(part) != amount * step:
-                return None
+        if part.op in _DIVISIONS and terms.get(part) != amount * step:
+            return None
     result = dict(terms)
     del result[term]
     merged(result, number[0], factor)
@@ -280,7 +280,7 @@ def _with_higher_digit(
 
 
 def _divisions(terms: Terms) -> int:
-    return sum(term.op is Op.FLOORDIV or term.op is Op.FLOORMOD for term in terms)
+    return sum(term.op in _DIVISIONS for term in terms)
 
 
 # Symbolic divisors --------------------------------------------------------------------------------

@@ -14,10 +14,10 @@ from tiny_ir.algebra.division import as_node, joined, quotient, remainder, symbo
 from tiny_ir.algebra.linear import (
     Terms,
     collect,
+    factors_of,
     is_short,
     merged,
     product,
-    factors_of,
     written,
 )
 from tiny_ir.algebra.order import order_of
@@ -80,7 +80,12 @@ def _goes_last(first: UOp, last: UOp) -> bool:
 @rule(node(Op.MUL, x, y, name="total"))
 def product_has_one_form(total: UOp, x: UOp, y: UOp) -> UOp | None:
     if y.op is Op.CONST:
-        if x.op is not Op.ADD and x.op is not Op.MUL and x.op is not Op.CONST and y.arg not in (0, 1):
+        if (
+            x.op is not Op.ADD
+            and x.op is not Op.MUL
+            and x.op is not Op.CONST
+            and y.arg not in (0, 1)
+        ):
             return None
         return with_shape_of(total, as_node(collect(total)))
     if x.op is Op.CONST:
@@ -172,11 +177,6 @@ def larger_is_known(choice: UOp, x: UOp, y: UOp) -> UOp | None:
     if is_never_below(y, x):
         return with_shape_of(choice, y if choice.op is Op.MAX else x)
     return None
-
-
-@rule(node(Op.RANGE, x, name="axis"))
-def axis_of_one_is_zero(axis: UOp, x: UOp) -> UOp | None:
-    return const(weakint, 0) if x.op is Op.CONST and x.arg == 1 else None
 
 
 INDEX_RULES: tuple[Rule, ...] = (

@@ -15,7 +15,7 @@ Terms: TypeAlias = dict[UOp, int]
 """Factors by term. No factor is 0, and no term is a constant, a sum or a constant multiple."""
 
 LONGEST_SUM = 64
-"""Sums of more terms stay as they are: sorting them again at each node would take quadratic time."""
+"""Longer sums stay as they are: sorting them again at each node would take quadratic time."""
 
 
 def collect(node: UOp, factor: int = 1, terms: Terms | None = None) -> tuple[Terms, int]:

@@ -56,7 +56,7 @@ def _order(node: UOp) -> int:
         depth = max(depth, order >> _DIGEST_BITS & _DEPTH_MASK)
         parts.append(order & _DIGEST_MASK)
     digest = hash(tuple(parts)) & _DIGEST_MASK  # numbers hash alike in every process
-    wide = _WIDE if node.shape else 0
+    wide: int = _WIDE if node.shape else 0
     return wide | min(depth, _DEPTH_MASK) << _DIGEST_BITS | digest
 
 
@@ -64,6 +64,6 @@ def _number_of(node: UOp) -> int:
     argument = node.arg
     if argument is None:
         return crc32(node.dtype.name.encode()) if node.op is Op.CAST else 0
-    if type(argument) is int:
+    if isinstance(argument, int):
         return argument
     return crc32(repr(argument).encode())
