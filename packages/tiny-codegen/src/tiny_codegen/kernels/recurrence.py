@@ -56,6 +56,7 @@ class State:
     position: int
     initial: UOp
     following: UOp
+    initial_ranges: tuple[UOp, ...]
     ranges: tuple[UOp, ...]
     copy_ranges: tuple[UOp, ...]
 
@@ -94,7 +95,7 @@ class Recurrence:
             return shared if is_elementwise else new_ranges(value.shape, AxisKind.LOOP)
 
         states = tuple(
-            State(position, start, after, ranges_of(start), ranges_of(start))
+            State(position, start, after, *(ranges_of(start) for _ in range(3)))
             for position, (start, after) in enumerate(zip(initial, following, strict=True))
         )
         outs = tuple((value, ranges_of(value)) for value in outputs)
@@ -107,7 +108,7 @@ class Recurrence:
 
     def places(self) -> list[tuple[UOp, Place]]:
         """Where the kernel needs initial values, next values and outputs."""
-        found = [(state.initial, self._before(state.ranges)) for state in self.states]
+        found = [(state.initial, self._before(state.initial_ranges)) for state in self.states]
         found += [(state.following, self._inside(state.ranges)) for state in self.states]
         found += [(value, self._inside(ranges)) for value, ranges in self.outputs]
         if self.goes_on is not None:
@@ -176,9 +177,12 @@ class Recurrence:
 
     def _with_arrays(self, results: dict[int, UOp], element: Element) -> Sequence[UOp]:
         starts = [
-            _write(results[state.position], state.ranges, state.shape, element(
-                state.initial, self._before(state.ranges)
-            ))
+            _write(
+                results[state.position],
+                state.initial_ranges,
+                state.shape,
+                element(state.initial, self._before(state.initial_ranges)),
+            )
             for state in self.states
         ]
         for state in self.states:
