@@ -1,6 +1,7 @@
 """The language of tiny: dtypes, UOps, rules and the rewrite engine."""
 
 from tiny_ir import dtypes
+from tiny_ir.algebra import SIMPLIFY, SIMPLIFY_INDEX, conjuncts, order_of, simplify
 from tiny_ir.arguments import (
     AxisKind,
     BufferArg,
@@ -17,6 +18,7 @@ from tiny_ir.arguments import (
     WindowArg,
 )
 from tiny_ir.check import check_node, storage_of
+from tiny_ir.bounds import Bounds, bounds, is_false, is_true
 from tiny_ir.dtypes import DType
 from tiny_ir.errors import (
     ArgumentError,
@@ -102,6 +104,7 @@ __all__ = [
     "AxisError",
     "ArgumentTypeError",
     "ArgumentError",
+    "Bounds",
     "ELEMENTWISE",
     "MOVEMENT",
     "OP_TABLE",
@@ -121,6 +124,8 @@ __all__ = [
     "RegisterArg",
     "Rule",
     "RuleSet",
+    "SIMPLIFY",
+    "SIMPLIFY_INDEX",
     "ScratchArg",
     "Shape",
     "Size",
@@ -131,25 +136,31 @@ __all__ = [
     "WindowArg",
     "anything",
     "boolean",
+    "bounds",
+    "conjuncts",
     "const",
     "constant",
     "dtypes",
     "floating",
     "index",
     "integer",
+    "is_false",
     "is_same_shape",
     "is_same_size",
+    "is_true",
     "law",
     "literal",
     "live_nodes",
     "make",
     "node",
     "observing",
+    "order_of",
     "product",
     "rebuild",
     "rewrite",
     "rule",
     "same_size",
+    "simplify",
     "size_node",
     "substitute",
     "toposort",

@@ -84,7 +84,7 @@ def is_kept(node: UOp, dtype: DType) -> bool:
     return bool(dtype.minimum <= low and high <= dtype.maximum)
 
 
-# Integer arithmetic on indices is index arithmetic where it cannot wrap ------------------------------------
+# Integer arithmetic on indices is index arithmetic where it cannot wrap ---------------------------
 
 _LIFTED = (Op.ADD, Op.SUB, Op.MUL, Op.FLOORDIV, Op.FLOORMOD, Op.CDIV, Op.CMOD, Op.MAX, Op.MIN)
 

@@ -46,17 +46,15 @@ def order_of(node: UOp) -> int:
 
 def _order(node: UOp) -> int:
     op = node.op
-    if op is Op.RANGE:
-        depth, argument = node.arg.number + 1, node.arg.number
-    else:
-        depth, argument = 0, _number_of(node)
+    depth: int = node.arg.number + 1 if op is Op.RANGE else 0
+    argument = node.arg.number if op is Op.RANGE else _number_of(node)
     parts = [_RANK[op], argument]
     for source in node.src:
         order = source._order or 0
         depth = max(depth, order >> _DIGEST_BITS & _DEPTH_MASK)
         parts.append(order & _DIGEST_MASK)
     digest = hash(tuple(parts)) & _DIGEST_MASK  # numbers hash alike in every process
-    wide: int = _WIDE if node.shape else 0
+    wide = _WIDE if node.shape else 0
     return wide | min(depth, _DEPTH_MASK) << _DIGEST_BITS | digest
 
 
