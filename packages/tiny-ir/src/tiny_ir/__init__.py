@@ -17,8 +17,8 @@ from tiny_ir.arguments import (
     VariableArg,
     WindowArg,
 )
-from tiny_ir.check import check_node, storage_of
 from tiny_ir.bounds import Bounds, bounds, is_false, is_true
+from tiny_ir.check import check_node, storage_of
 from tiny_ir.dtypes import DType
 from tiny_ir.errors import (
     ArgumentError,
@@ -62,7 +62,15 @@ from tiny_ir.floats import (
 from tiny_ir.graph import rebuild, substitute, toposort
 from tiny_ir.meaning import has_meaning, meaning
 from tiny_ir.op import Op
-from tiny_ir.op_table import ELEMENTWISE, MOVEMENT, OP_TABLE, OpRow
+from tiny_ir.op_table import (
+    ELEMENTWISE,
+    GRAPH_LEVEL,
+    KERNEL_LEVEL,
+    MOVEMENT,
+    OP_TABLE,
+    PROGRAM_LEVEL,
+    OpRow,
+)
 from tiny_ir.pattern import (
     Pattern,
     anything,
@@ -82,6 +90,14 @@ from tiny_ir.uop import UOp, const, live_nodes, make, size_node
 from tiny_ir.verify import verify, verify_program
 
 __all__ = [
+    "GRAPH_LEVEL",
+    "KERNEL_LEVEL",
+    "PROGRAM_LEVEL",
+    "SIMPLIFY",
+    "SIMPLIFY_INDEX",
+    "bounds",
+    "conjuncts",
+    "simplify",
     "WriteError",
     "VerificationError",
     "UnsupportedError",
@@ -124,8 +140,6 @@ __all__ = [
     "RegisterArg",
     "Rule",
     "RuleSet",
-    "SIMPLIFY",
-    "SIMPLIFY_INDEX",
     "ScratchArg",
     "Shape",
     "Size",
@@ -136,8 +150,6 @@ __all__ = [
     "WindowArg",
     "anything",
     "boolean",
-    "bounds",
-    "conjuncts",
     "const",
     "constant",
     "dtypes",
@@ -160,7 +172,6 @@ __all__ = [
     "rewrite",
     "rule",
     "same_size",
-    "simplify",
     "size_node",
     "substitute",
     "toposort",
