@@ -121,6 +121,20 @@ def test_the_key_changes_with_every_folder_of_the_path(tmp_path: Path) -> None:
     assert scan_key([str(tmp_path), str(tmp_path / "missing")]) != scan_key([str(tmp_path)])
 
 
+def test_the_key_stays_when_the_user_writes_files(tmp_path: Path) -> None:
+    before = scan_key([str(tmp_path)])
+    (tmp_path / "results.txt").write_text("x")
+    assert scan_key([str(tmp_path)]) == before
+
+
+def test_the_key_changes_when_the_same_version_is_installed_again(tmp_path: Path) -> None:
+    info = tmp_path / "new-1.0.dist-info"
+    info.mkdir()
+    before = scan_key([str(tmp_path)])
+    os.utime(info, (1, 1))
+    assert scan_key([str(tmp_path)]) != before
+
+
 def test_an_entry_point_file_is_read_line_by_line() -> None:
     text = """
     # a comment

@@ -15,6 +15,9 @@ __all__ = ["DoctorLine", "Offer", "PluginLine", "read_scan", "scan_key", "write_
 
 FIRST_LINE = "offers of tiny, form 1"
 LAST_LINE = "end"
+METADATA_ENDINGS = (".dist-info", ".egg-info")
+"""How the folders end in which installers describe a distribution."""
+
 KEPT_SCANS = 32
 """How many scans the folder keeps; each environment has one."""
 
@@ -99,11 +102,22 @@ def stamp_of(path: str) -> str:
 
 
 def scan_key(path: Iterable[str]) -> str:
-    """A text that changes when something is installed or removed anywhere on `path`."""
+    """A text that changes when something is installed or removed anywhere on `path`.
+
+    The time of a whole folder would change too often: the first one is where the user works.
+    """
     finders = " ".join(getattr(finder, "__qualname__", "") for finder in sys.meta_path)
-    folders = [os.path.abspath(folder) for folder in path]
-    lines = (f"{folder} {stamp_of(folder)}" for folder in folders)
+    lines = (line for folder in path for line in _installed_in(os.path.abspath(folder)))
     return "\n".join((sys.version, finders, *lines))
+
+
+def _installed_in(folder: str) -> list[str]:
+    """The folder itself, and each distribution in it with the time of its own folder."""
+    try:
+        names = [name for name in os.listdir(folder) if name.endswith(METADATA_ENDINGS)]
+    except OSError:  # a zip archive, or nothing at all
+        return [f"{folder} {stamp_of(folder)}"]
+    return [folder, *(f"{name} {stamp_of(os.path.join(folder, name))}" for name in sorted(names))]
 
 
 def read_scan(folder: str | None, key: str) -> tuple[Offer, ...] | None:

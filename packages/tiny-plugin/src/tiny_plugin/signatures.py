@@ -97,10 +97,28 @@ def _about_method(method: object, contract: types.FunctionType) -> Iterator[str]
     if inspect.iscoroutinefunction(method) or inspect.isgeneratorfunction(method):
         yield "is a coroutine or a generator; it must return its result"
         return
-    expected = list(inspect.signature(contract).parameters.values())[1:]
-    own = inspect.signature(method).parameters
-    yield from _about_parameters(expected, own.values())
+    if not _is_written_alike(method, contract):
+        expected = list(inspect.signature(contract).parameters.values())[1:]
+        yield from _about_parameters(expected, inspect.signature(method).parameters.values())
     yield from _about_annotations(method, contract)
+
+
+def _is_written_alike(method: object, contract: types.FunctionType) -> bool:
+    """Whether both are plain functions with the same parameters: the usual case, found quickly."""
+    function = getattr(method, "__func__", None)
+    if not isinstance(function, types.FunctionType) or hasattr(function, "__wrapped__"):
+        return False
+    return _parameters_of(function) == _parameters_of(contract)
+
+
+def _parameters_of(function: types.FunctionType) -> tuple[object, ...]:
+    """What is written between the parentheses, without the first parameter and annotations."""
+    code = function.__code__
+    count = code.co_argcount + code.co_kwonlyargcount
+    rest = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+    counts = (code.co_argcount, code.co_posonlyargcount, rest)
+    names = code.co_varnames[1:count]
+    return counts, names, function.__defaults__, function.__kwdefaults__
 
 
 def _about_parameters(
