@@ -1,4 +1,4 @@
-"""One row an op: how many sources it takes, the dtype and shape it gives, and where it may stand."""
+"""One row an op: how many sources it takes, the dtype and shape it gives, where it may stand."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tiny_ir.sizes import Shape
 if TYPE_CHECKING:
     from tiny_ir.uop import UOp
 
-GRAPH, KERNEL, PROGRAM = "graph", "kernel", "program"
-EVERYWHERE = frozenset((GRAPH, KERNEL, PROGRAM))
-ONLY_GRAPH = frozenset((GRAPH,))
-ONLY_KERNEL = frozenset((KERNEL,))
-ONLY_PROGRAM = frozenset((PROGRAM,))
-LOWERED = frozenset((KERNEL, PROGRAM))
+GRAPH_LEVEL, KERNEL_LEVEL, PROGRAM_LEVEL = "graph", "kernel", "program"
+EVERYWHERE = frozenset((GRAPH_LEVEL, KERNEL_LEVEL, PROGRAM_LEVEL))
+ONLY_GRAPH = frozenset((GRAPH_LEVEL,))
+ONLY_KERNEL = frozenset((KERNEL_LEVEL,))
+ONLY_PROGRAM = frozenset((PROGRAM_LEVEL,))
+LOWERED = frozenset((KERNEL_LEVEL, PROGRAM_LEVEL))
 
 DTypeRule = Callable[["tuple[UOp, ...]"], DType]
 ShapeRule = Callable[["tuple[UOp, ...]", Any], Shape]
@@ -88,9 +88,17 @@ FUNCTIONS = (
 COMPARISONS = (Op.CMPLT, Op.CMPLE, Op.CMPEQ, Op.CMPNE)
 COMMUTATIVE = (Op.ADD, Op.MUL, Op.MAX, Op.MIN, Op.AND, Op.OR, Op.XOR, Op.CMPEQ, Op.CMPNE)
 ARITHMETIC = (
-    (Op.ADD, Op.SUB, Op.MUL, Op.FDIV, Op.FLOORDIV, Op.FLOORMOD, Op.CDIV, Op.CMOD, Op.MAX, Op.MIN)
-    + (Op.AND, Op.OR, Op.XOR, Op.SHL, Op.SHR, Op.POW)
-)
+    Op.ADD,
+    Op.SUB,
+    Op.MUL,
+    Op.FDIV,
+    Op.FLOORDIV,
+    Op.FLOORMOD,
+    Op.CDIV,
+    Op.CMOD,
+    Op.MAX,
+    Op.MIN,
+) + (Op.AND, Op.OR, Op.XOR, Op.SHL, Op.SHR, Op.POW)
 
 OP_TABLE: dict[Op, OpRow] = {
     Op.CONST: OpRow(0, 0, None, shapes.scalar, EVERYWHERE),

@@ -9,14 +9,14 @@ from tiny_ir.dtypes import bool_, void
 from tiny_ir.errors import ArgumentError
 from tiny_ir.graph import toposort
 from tiny_ir.op import Op
-from tiny_ir.op_table import GRAPH, KERNEL, OP_TABLE, PROGRAM
+from tiny_ir.op_table import GRAPH_LEVEL, KERNEL_LEVEL, OP_TABLE, PROGRAM_LEVEL
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tiny_ir.uop import UOp
 
-LEVELS = (GRAPH, KERNEL, PROGRAM)
+LEVELS = (GRAPH_LEVEL, KERNEL_LEVEL, PROGRAM_LEVEL)
 _ORDERING = frozenset((Op.AFTER, Op.END, Op.BARRIER, Op.SINK))
 
 
@@ -42,7 +42,7 @@ def verify(root: UOp, level: str) -> None:
             fix=f"choose one of {', '.join(LEVELS)}.",
         )
     where = f" at level {level}"
-    if level != GRAPH and root.op is not Op.SINK:
+    if level != GRAPH_LEVEL and root.op is not Op.SINK:
         refuse(root, Fault(f"a {level} is one SINK.", "pass SINK(END(STORE(...)))."), where)
     order = toposort([root])
     for node in order:
@@ -68,11 +68,11 @@ def verify_program(uops: Sequence[UOp]) -> None:
         >>> from tiny_ir import Op, make
         >>> verify_program([make(Op.SINK)])
     """
-    where = f" at level {PROGRAM}"
+    where = f" at level {PROGRAM_LEVEL}"
     scope: tuple[UOp, ...] = ()
     scope_of: dict[UOp, tuple[UOp, ...]] = {}
     for node in uops:
-        fault = fault_of(node) or _level_fault(node, PROGRAM)
+        fault = fault_of(node) or _level_fault(node, PROGRAM_LEVEL)
         if fault is None:
             fault = _order_fault(node, scope, scope_of)
         if fault is not None:
@@ -115,7 +115,7 @@ def _level_fault(node: UOp, level: str) -> Fault | None:
     if level not in OP_TABLE[op].levels:
         allowed = ", ".join(name for name in LEVELS if name in OP_TABLE[op].levels)
         return Fault(f"{op.name} stands at {allowed} only.", "run the stage that lowers it.")
-    if level == GRAPH:
+    if level == GRAPH_LEVEL:
         return _graph_fault(node)
     if op is Op.SINK and not all(is_effect(source) for source in node.src):
         return Fault("a kernel has effects, no values.", "store the values.")
@@ -123,7 +123,7 @@ def _level_fault(node: UOp, level: str) -> Fault | None:
         return Fault(f"{node.src[0]!r} is no address.", "store to an INDEX or a REGISTER.")
     if op is Op.INDEX and not _is_memory(node.src[0]):
         return Fault(f"{node.src[0]!r} is not memory.", "index a PARAM or SCRATCH.")
-    return _program_fault(node) if level == PROGRAM else None
+    return _program_fault(node) if level == PROGRAM_LEVEL else None
 
 
 def _graph_fault(node: UOp) -> Fault | None:
