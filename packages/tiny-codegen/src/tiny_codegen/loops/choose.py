@@ -6,8 +6,9 @@ from tiny_ir import AxisKind, Op, UOp, bounds, toposort
 from tiny_plugin import Options, Target
 
 from tiny_codegen.loops.accesses import loads_of, stores_of, stride
-from tiny_codegen.loops.actions import parallelize, peel, split, vectorize
+from tiny_codegen.loops.actions import parallelize, peel, split, unroll, vectorize
 from tiny_codegen.loops.ranges import ranges_of, size_of_axis
+from tiny_codegen.loops.tile import LATENCY, choose_tile
 
 PARALLEL_WORK = 1 << 16
 """Elementary operations below which waking a second worker costs more than it saves."""
@@ -23,6 +24,7 @@ def choose(root: UOp, target: Target, options: Options) -> tuple[UOp, tuple[str,
         return root, ()
     applied: list[str] = []
     root = _choose_lanes(root, target, applied)
+    root = _choose_copies(root, target, applied)
     root = _choose_threads(root, target, applied)
     return root, tuple(applied)
 
@@ -60,6 +62,28 @@ def _choose_lanes(root: UOp, target: Target, applied: list[str]) -> UOp:
     root, _, inner = split(root, axis, lanes, kind, kind)
     applied.append(f"vectorize {axis.arg.number} by {lanes}")
     return vectorize(root, inner)
+
+
+def _choose_copies(root: UOp, target: Target, applied: list[str]) -> UOp:
+    """Unroll outputs into a register tile, or else the reduction to hide its latency."""
+    copies = 1
+    for axis, factor in choose_tile(root, target).factors:
+        root = _unroll_by(root, axis, factor, applied)
+        copies *= factor
+    if copies >= LATENCY or any(n.op is Op.REGISTER for n in toposort((root,))):
+        return root
+    for axis in ranges_of(root):
+        size = size_of_axis(axis)
+        if axis.arg.kind is AxisKind.REDUCE and size is not None and size % LATENCY == 0:
+            return _unroll_by(root, axis, LATENCY, applied)
+    return root
+
+
+def _unroll_by(root: UOp, axis: UOp, factor: int, applied: list[str]) -> UOp:
+    kind = axis.arg.kind
+    root, _, inner = split(root, axis, factor, kind, kind)
+    applied.append(f"unroll {axis.arg.number} by {factor}")
+    return unroll(root, inner)
 
 
 def _lane_cost(root: UOp, axis: UOp) -> int:

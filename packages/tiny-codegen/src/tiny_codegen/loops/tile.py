@@ -1,0 +1,85 @@
+"""Chooses which axes to unroll, so that what is loaded into registers is used several times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+from math import prod
+
+from tiny_ir import AxisKind, Op, UOp, toposort
+from tiny_plugin import Target
+
+from tiny_codegen.loops.accesses import loads_of
+from tiny_codegen.loops.ranges import ranges_of, size_of_axis
+
+LARGEST_FACTOR = 12
+"""Copies along one axis; more lengthen the kernel and gain nothing."""
+LATENCY = 4
+"""Independent accumulations that hide the latency of one addition or multiply-add."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """Axes to unroll, and how many copies each makes."""
+
+    factors: tuple[tuple[UOp, int], ...]
+
+
+def choose_tile(root: UOp, target: Target) -> Tile:
+    """The tile with the fewest loads an operation that the registers of the target hold.
+
+    Each copy of the reduction keeps an accumulator in a register, each load that lanes make wide
+    takes another while it is used, and one is left for a scalar that is spread over lanes.
+    """
+    reduces = [node for node in toposort((root,)) if node.op is Op.REDUCE]
+    if not reduces or any(node.op is Op.REGISTER for node in toposort((root,))):
+        return Tile(())
+    registers = target.vector_registers if target.vector_nbytes else target.registers
+    loads = [frozenset(_axes_below(load)) for load in loads_of(root)]
+    lanes = {a for a in ranges_of(root) if a.arg.kind in (AxisKind.LANE, AxisKind.REDUCE_LANE)}
+    candidates = _candidates(root, loads)
+    best: tuple[float, int, Tile] = (_loads_an_operation(loads, {}), 0, Tile(()))
+    for count in (1, 2):
+        for axes in combinations(candidates, count):
+            for factors in product(*(_factors(axis) for axis in axes)):
+                tile = dict(zip(axes, factors, strict=True))
+                copies = prod(factors) * len(reduces)
+                wide = sum(_copies(load, tile) for load in loads if load & lanes)
+                if copies + wide + 1 > registers:
+                    continue
+                cost = _loads_an_operation(loads, tile)
+                if copies < LATENCY:
+                    cost *= LATENCY / copies
+                choice = (cost, copies, Tile(tuple(tile.items())))
+                if choice[:2] < best[:2]:
+                    best = choice
+    return best[2]
+
+
+def _axes_below(load: UOp) -> list[UOp]:
+    return [node for node in toposort((load.src[1],)) if node.op is Op.RANGE]
+
+
+def _candidates(root: UOp, loads: Sequence[frozenset[UOp]]) -> list[UOp]:
+    """Axes of outputs along which some load does not move."""
+    return [
+        axis
+        for axis in ranges_of(root)
+        if axis.arg.kind is AxisKind.LOOP
+        and size_of_axis(axis) is not None
+        and any(axis not in load for load in loads)
+    ]
+
+
+def _factors(axis: UOp) -> list[int]:
+    size = size_of_axis(axis) or 1
+    return [n for n in range(2, min(size, LARGEST_FACTOR) + 1) if size % n == 0]
+
+
+def _copies(load: frozenset[UOp], tile: dict[UOp, int]) -> int:
+    return prod(factor for axis, factor in tile.items() if axis in load)
+
+
+def _loads_an_operation(loads: Sequence[frozenset[UOp]], tile: dict[UOp, int]) -> float:
+    return sum(_copies(load, tile) for load in loads) / prod(tile.values())

@@ -1,0 +1,96 @@
+"""EXP, EXP2 and EXPM1: a polynomial near zero, times a power of two."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tiny_ir import DType, UOp, dtypes
+from tiny_plugin import Target
+
+from tiny_codegen.program.math import coefficients
+from tiny_codegen.program.math.float_bits import (
+    absolute,
+    at_least,
+    at_most,
+    bits,
+    nearest_shift,
+    power_of_two,
+    scaled,
+)
+from tiny_codegen.program.math.polynomial import multiply_add, polynomial
+
+LOG2_E = 1.4426950408889634
+
+
+class Limits(NamedTuple):
+    """Arguments beyond which exp is 0 and infinite; log(2) in two parts, both positive.
+
+    The upper part is so short that its product with the exponent of any float is exact.
+    """
+
+    lowest: float
+    highest: float
+    log2_upper: float
+    log2_lower: float
+
+
+_FLOAT32 = Limits(-104.0, 89.0, 0.693145751953125, 1.428606765330187e-06)
+_FLOAT64 = Limits(-746.0, 710.0, 0.6931471803691238, 1.9082149292705877e-10)
+
+
+def limits_of(dtype: DType) -> Limits:
+    """The limits of exp in a dtype."""
+    return _FLOAT64 if dtype is dtypes.float64 else _FLOAT32
+
+
+class Reduced(NamedTuple):
+    """exp(x) = (1 + tail) * 2**n, where the low bits of `shifted` hold n plus twice the bias."""
+
+    tail: UOp
+    shifted: UOp
+
+
+def reduced_exponential(
+    x: UOp, curve: coefficients.Coefficients, target: Target | None
+) -> Reduced:
+    """Divide exp(x) into a power of two and a factor near one; x is within the limits."""
+    limits = limits_of(x.dtype)
+    shift = nearest_shift(x.dtype)
+    shifted = multiply_add(x, LOG2_E, shift, target)
+    n = shifted - shift
+    r = multiply_add(n, -limits.log2_upper, x, target)
+    r = multiply_add(n, -limits.log2_lower, r, target)
+    tail = multiply_add(r * r, polynomial(curve, r, target), r, target)
+    return Reduced(tail, bits(shifted))
+
+
+def exponential(x: UOp, target: Target | None) -> UOp:
+    """exp(x), at most 1.02 ulp from exact in float32 and 1.0 ulp in float64."""
+    limits = limits_of(x.dtype)
+    x = at_most(at_least(x, limits.lowest), limits.highest)
+    tail, shifted = reduced_exponential(x, coefficients.EXP, target)
+    return scaled(tail + 1.0, shifted)
+
+
+def exponential_of_two(x: UOp, target: Target | None) -> UOp:
+    """2**x, at most 0.8 ulp from exact."""
+    dtype = x.dtype
+    lowest = -float(dtype.bias + dtype.mantissa_bits + 1)
+    x = at_most(at_least(x, lowest), float(dtype.bias + 2))
+    shift = nearest_shift(dtype)
+    shifted = x + shift
+    f = x - (shifted - shift)
+    factor = multiply_add(f, polynomial(coefficients.EXP2, f, target), 1.0, target)
+    return scaled(factor, bits(shifted))
+
+
+def exponential_minus_one(x: UOp, target: Target | None) -> UOp:
+    """exp(x) - 1, at most 1.3 ulp from exact."""
+    dtype = x.dtype
+    limited = at_most(at_least(x, -float(dtype.mantissa_bits)), limits_of(dtype).highest)
+    tail, shifted = reduced_exponential(limited, coefficients.EXPM1, target)
+    # Half of the result first: the power of two alone would be infinite for the largest ones.
+    half = power_of_two(shifted - (dtype.bias + 1), dtype)
+    result = multiply_add(half, tail, half - 0.5, target) * 2.0
+    # Below this the result is x, whose last bit half of it would lose in a denormal.
+    return (absolute(x) < 0.5 ** (dtype.mantissa_bits + 2)).where(x, result)
