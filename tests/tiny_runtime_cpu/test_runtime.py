@@ -225,6 +225,14 @@ def test_a_wrong_number_of_arguments_is_refused(runtime: CpuRuntime) -> None:
         runtime.launch(kernel, [memory])
 
 
+def test_a_value_out_of_its_bounds_is_refused(runtime: CpuRuntime) -> None:
+    kernel = mixed(runtime)
+    memory = runtime.allocate(32)
+    for value in (-1, 2**40 + 1, 2**70):
+        with pytest.raises(RunError, match="0 to 1099511627776"):
+            runtime.launch(kernel, [memory], [value])
+
+
 def test_what_was_not_loaded_is_refused(runtime: CpuRuntime) -> None:
     with pytest.raises(RunError, match="cannot launch str"):
         runtime.launch("kernel", [])

@@ -103,17 +103,16 @@ def test_workers_end_when_the_runtime_is_dropped() -> None:
     assert thread_count() == before
 
 
-def test_a_pool_that_was_closed_starts_again() -> None:
-    runtime = CpuRuntime(threads=2)
+def test_after_closing_kernels_run_on_their_caller_alone() -> None:
+    runtime = CpuRuntime(threads=3)
     facts = program("mix", runtime.target, elements=8, chunks=8, dtype="int64", values=1)
     kernel = runtime.load(compiled(MIX, facts))
-    assert runtime._pool is not None
-    for _ in range(3):
-        memory = runtime.allocate(64)
-        runtime.copy_in(memory, bytes(64))
-        runtime.submit([Call(kernel, (memory,), (step,)) for step in range(5)])
-        assert list(runtime.view(memory).cast("q")) == expected(8, 5)
+    runtime.launch(kernel, [runtime.allocate(64)], [1])
     runtime.close()
+    runtime.close()
+    before = thread_count()
+    runtime.launch(kernel, [runtime.allocate(64)], [1])
+    assert thread_count() == before
 
 
 def test_six_python_threads_at_once_each_get_their_own_results(runtime: CpuRuntime) -> None:

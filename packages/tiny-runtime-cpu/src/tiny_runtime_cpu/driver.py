@@ -16,8 +16,8 @@ _MEGABYTE = 1 << 20
 HUGE_PAGE_NBYTES = 2 * _MEGABYTE  # x86-64 and AArch64 with 4 KiB pages
 _HUGE_FROM_NBYTES = 4 * _MEGABYTE  # below, aligning to a huge page wastes more than it saves
 
-_PROT_READ_WRITE = 3
 _PROT_READ_EXECUTE = 5
+_LIBRARIES = (None, "libm.so.6", "libgcc_s.so.1")  # None: the process and what it is linked with
 _LARGE_COPY_NBYTES = 1 << 18  # some 20 us: below, letting other threads in costs more
 _MADV_HUGEPAGE = 14  # Linux, asm-generic/mman-common.h
 _MADV_WIPEONFORK = 18
@@ -42,7 +42,7 @@ class Driver:
     """The operating system that this process runs on."""
 
     def __init__(self) -> None:
-        self._libraries: tuple[ctypes.CDLL, ...] | None = None
+        self._libraries: dict[int, ctypes.CDLL | None] = {}
 
     # the machine
 
@@ -152,7 +152,9 @@ class Driver:
         return Block(start, memoryview(area)[: len(code)].toreadonly(), area)
 
     def _make_executable(self, start: int, nbytes: int) -> None:
-        protect = self._c_library().mprotect
+        library = self._library(0)
+        assert library is not None, "the process itself is always open"
+        protect = library.mprotect
         protect.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
         if self.machine == "aarch64":
             self.function(self.symbols(["__clear_cache"])["__clear_cache"], 2)(
@@ -180,33 +182,27 @@ class Driver:
         Raises:
             RunError: a name is in neither.
         """
-        found = {}
-        for name in names:
-            for library in self._open_libraries():
-                if hasattr(library, name):
-                    found[name] = ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
-                    break
-            else:
-                raise RunError(
-                    f"the C library has no function {name!r}",
-                    why="a compiled kernel calls it",
-                    fix="update the C library, or use the renderer 'llvm'",
-                )
-        return found
+        return {name: self._symbol(name) for name in names}
 
-    def _c_library(self) -> ctypes.CDLL:
-        return self._open_libraries()[0]
+    def _symbol(self, name: str) -> int:
+        for position in range(len(_LIBRARIES)):
+            library = self._library(position)
+            if library is not None and hasattr(library, name):
+                return ctypes.cast(getattr(library, name), ctypes.c_void_p).value or 0
+        raise RunError(
+            f"the C library has no function {name!r}",
+            why="a compiled kernel calls it",
+            fix="update the C library, or use the renderer 'llvm'",
+        )
 
-    def _open_libraries(self) -> tuple[ctypes.CDLL, ...]:
-        if self._libraries is None:
-            libraries = [ctypes.CDLL(None, use_errno=True)]
-            for name in ("libm.so.6", "libgcc_s.so.1"):
-                try:
-                    libraries.append(ctypes.CDLL(name))
-                except OSError:  # other systems keep these functions in the first library
-                    continue
-            self._libraries = tuple(libraries)
-        return self._libraries
+    def _library(self, position: int) -> ctypes.CDLL | None:
+        """One of the libraries that a kernel's calls are looked up in, opened when first needed."""
+        if position not in self._libraries:
+            try:
+                self._libraries[position] = ctypes.CDLL(_LIBRARIES[position], use_errno=True)
+            except OSError:  # other systems keep these functions in the first library
+                self._libraries[position] = None
+        return self._libraries[position]
 
     # tools
 
@@ -274,11 +270,16 @@ def address_of(buffer: object) -> int:
 
 
 def copy_bytes(destination: memoryview, source: memoryview) -> None:
-    """Copy bytes between two views of one size; the GIL is released for large ones."""
-    if source.nbytes < _LARGE_COPY_NBYTES or source.readonly:
+    """Copy bytes between two views of one size; a large copy lets other threads run meanwhile."""
+    if source.nbytes < _LARGE_COPY_NBYTES:
         destination[:] = source
-        return
-    ctypes.memmove(address_of(destination), address_of(source), source.nbytes)
+    elif source.readonly:
+        # No address is given out for constant bytes, so the copy pauses instead.
+        for start in range(0, source.nbytes, _LARGE_COPY_NBYTES):
+            end = start + _LARGE_COPY_NBYTES
+            destination[start:end] = source[start:end]
+    else:
+        ctypes.memmove(address_of(destination), address_of(source), source.nbytes)
 
 
 def _private_mapping(nbytes: int) -> mmap.mmap:

@@ -6,7 +6,7 @@ from operator import itemgetter
 from threading import Lock
 
 from tiny_ir import Op, RunError, UOp, meaning, toposort
-from tiny_plugin import Binary, Call, Estimates, Memory
+from tiny_plugin import Binary, Call, Estimates, Memory, Variable
 from tiny_runtime_cpu.driver import Block
 from tiny_runtime_cpu.threads import JOB_WORDS, Words, job
 
@@ -41,7 +41,7 @@ class Executable:
         "name",
         "program",
         "scratch_nbytes",
-        "values",
+        "variables",
     )
 
     def __init__(self, binary: Binary, address: int, code: object) -> None:
@@ -50,7 +50,7 @@ class Executable:
         self.address = address
         self.code = code
         self.minimum_nbytes = tuple(a.elements * a.dtype.nbytes for a in program.arguments)
-        self.values = len(program.variables)
+        self.variables = program.variables
         self.scratch_nbytes = program.scratch_nbytes
         sizes = [size for size in program.grid if isinstance(size, int)]
         # None where the size of the grid depends on variables.
@@ -78,14 +78,14 @@ class Captured:
         "minimum_nbytes",
         "order",
         "scratch",
-        "values",
+        "variables",
     )
 
     def __init__(self, calls: Sequence[Call], scratch: Block | None) -> None:
         self.jobs, self.arguments, self.is_parallel = jobs_of(calls, scratch)
         self.executables = tuple(executable_in(call) for call in calls)
         self.minimum_nbytes = tuple(n for e in self.executables for n in e.minimum_nbytes)
-        self.values = sum(executable.values for executable in self.executables)
+        self.variables = tuple(v for e in self.executables for v in e.variables)
         self.scratch = scratch
         self.lock = Lock()
         memories = [memory for call in calls for memory in call.memories]
@@ -100,18 +100,18 @@ class Captured:
         at_memory, at_value = 0, len(self.minimum_nbytes)
         for executable in self.executables:
             order += range(at_memory, at_memory + len(executable.minimum_nbytes))
-            order += range(at_value, at_value + executable.values)
+            order += range(at_value, at_value + len(executable.variables))
             at_memory += len(executable.minimum_nbytes)
-            at_value += executable.values
+            at_value += len(executable.variables)
             if executable.scratch_nbytes:
-                order.append(len(self.minimum_nbytes) + self.values)
+                order.append(len(self.minimum_nbytes) + len(self.variables))
         return order
 
     def refill(self, memories: list[Memory], values: list[int]) -> None:
         """Store other memories and values into the arguments."""
         if self.current == (memories, values):
             return
-        check("the captured list", self.minimum_nbytes, self.values, memories, values)
+        check("the captured list", self.minimum_nbytes, self.variables, memories, values)
         words: list[int] = [memory.handle + memory.offset for memory in memories]  # type: ignore[operator]  # handles of this runtime are addresses
         words += values
         if self.scratch is not None:
@@ -120,9 +120,9 @@ class Captured:
         at = 0
         for index, executable in enumerate(self.executables):
             if executable.chunks is None:
-                own = values[at : at + executable.values]
+                own = values[at : at + len(executable.variables)]
                 self.jobs[JOB_WORDS * index + _CHUNKS_AT] = chunks_of(executable, own)
-            at += executable.values
+            at += len(executable.variables)
         self.current = (memories, values)
 
 
@@ -155,7 +155,7 @@ def words_of(
     Raises:
         RunError: their number is wrong, or memory is smaller than what the kernel reads or writes.
     """
-    check(executable.name, executable.minimum_nbytes, executable.values, memories, values)
+    check(executable.name, executable.minimum_nbytes, executable.variables, memories, values)
     words = [memory.handle + memory.offset for memory in memories]  # type: ignore[operator]  # handles of this runtime are addresses
     words += values
     if executable.scratch_nbytes and scratch is not None:
@@ -166,15 +166,22 @@ def words_of(
 def check(
     name: str,
     minimum_nbytes: Sequence[int],
-    expected_values: int,
+    variables: Sequence[Variable],
     memories: Sequence[Memory],
     values: Sequence[int],
 ) -> None:
-    """Refuse arguments of a wrong number, and memory that the kernel would pass the end of."""
+    """Refuse a wrong number of arguments, values out of bounds, and memory that is too small."""
     if len(memories) != len(minimum_nbytes):
         raise _wrong_count(name, "memories", len(minimum_nbytes), len(memories))
-    if len(values) != expected_values:
-        raise _wrong_count(name, "values", expected_values, len(values))
+    if len(values) != len(variables):
+        raise _wrong_count(name, "values", len(variables), len(values))
+    for value, variable in zip(values, variables):  # noqa: B905  # lengths are equal here
+        if not variable.minimum <= value <= variable.maximum:
+            raise RunError(
+                f"{name} was launched with {variable.name} = {value}",
+                why=f"it was compiled for {variable.minimum} to {variable.maximum}",
+                fix="pass a value in these bounds, or compile for others",
+            )
     for memory, nbytes in zip(memories, minimum_nbytes):  # noqa: B905  # lengths are equal here
         if memory.nbytes < nbytes:
             raise RunError(

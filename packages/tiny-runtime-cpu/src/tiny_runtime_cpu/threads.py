@@ -104,7 +104,7 @@ class PoolRunner:
         self._code = code
         self._state = state
         self._words = state.data.cast("q")
-        self._library = driver.symbols(LIBRARY_FUNCTIONS) if threads > 1 else {}
+        self._driver = driver
         run, start, stop = (code.address + exports[name] for name in (RUN, START, STOP))
         self._run = driver.function(run, 4)
         self._start = driver.function(start, 2)
@@ -127,13 +127,14 @@ class PoolRunner:
         self._run(self._state.address, address, words // JOB_WORDS, wanted)
 
     def close(self) -> None:
-        """Wait for lists that run, then end the workers."""
+        """Wait for lists that run, then end the workers; later lists run on their caller alone."""
+        self.threads = 1
         self._close()
 
     def _start_workers(self) -> None:
         first = LIBRARY_AT // _WORD_NBYTES
-        for position, name in enumerate(LIBRARY_FUNCTIONS):
-            self._words[first + position] = self._library[name]
+        for position, address in enumerate(self._driver.symbols(LIBRARY_FUNCTIONS).values()):
+            self._words[first + position] = address
         self._start(self._state.address, self.threads - 1)
 
 
