@@ -353,3 +353,19 @@ def test_nodes_are_checked_as_they_are_built_under_spec() -> None:
         run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True)
         assert (run.returncode != 0) == refused, run.stderr.decode()
         assert (b"VerificationError" in run.stderr) == refused
+
+
+def test_a_kernel_loads_registers_only() -> None:
+    i = make(Op.RANGE, None, (const(dtypes.weakint, 16),), RangeArg(0, AxisKind.LOOP))
+    place = _place().index(i)
+    effect = place.store(make(Op.LOAD, None, (place,))).end(i)
+    with pytest.raises(VerificationError, match="an INDEX of a kernel is its element"):
+        verify(make(Op.SINK, None, (effect,), KernelArg("load")), "kernel")
+
+
+def test_indices_may_be_weak_until_they_are_narrowed() -> None:
+    place = _place().index(const(dtypes.weakint, 3))
+    sink = make(Op.SINK, None, (place.store(const(dtypes.float32, 1)),), KernelArg("weak"))
+    verify(sink, "program", allow_weak=True)
+    with pytest.raises(VerificationError, match="has no width"):
+        verify(sink, "program")

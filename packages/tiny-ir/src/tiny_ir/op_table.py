@@ -138,7 +138,7 @@ OP_TABLE: dict[Op, OpRow] = {
     Op.CONTIGUOUS_BACKWARD: OpRow(1, 1, _first, shapes.first, ONLY_GRAPH),
     Op.DETACH: OpRow(1, 1, _first, shapes.first, ONLY_GRAPH),
     Op.COPY: OpRow(1, 1, _first, shapes.first, ONLY_GRAPH),
-    Op.LOAD: OpRow(1, 3, _first, shapes.load, ONLY_PROGRAM),
+    Op.LOAD: OpRow(1, 3, _first, shapes.load, LOWERED),
     Op.STORE: OpRow(2, 3, _void, shapes.scalar, EVERYWHERE),
     Op.AFTER: OpRow(1, None, _first, shapes.first, EVERYWHERE),
     Op.END: OpRow(1, None, _void, shapes.scalar, LOWERED),

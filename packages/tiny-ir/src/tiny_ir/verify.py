@@ -20,12 +20,13 @@ LEVELS = (GRAPH_LEVEL, KERNEL_LEVEL, PROGRAM_LEVEL)
 _ORDERING = frozenset((Op.AFTER, Op.END, Op.BARRIER, Op.SINK))
 
 
-def verify(root: UOp, level: str) -> None:
+def verify(root: UOp, level: str, *, allow_weak: bool = False) -> None:
     """Check every node below a root: arity, dtype, shape, arg, level and scope.
 
     Args:
         root: a SINK at the levels kernel and program, any node at graph.
         level: "graph", "kernel" or "program".
+        allow_weak: weakint may still stand in a program: its indices are not narrowed yet.
 
     Raises:
         VerificationError: names the first wrong node, says why it is wrong and how to fix it.
@@ -46,7 +47,7 @@ def verify(root: UOp, level: str) -> None:
         refuse(root, Fault(f"a {level} is one SINK.", "pass SINK(END(STORE(...)))."), where)
     order = toposort([root])
     for node in order:
-        fault = fault_of(node) or _level_fault(node, level)
+        fault = fault_of(node) or _level_fault(node, level, allow_weak)
         if fault is not None:
             refuse(node, fault, where)
     _verify_scope(order, where)
@@ -110,7 +111,7 @@ def _order_fault(
 # Levels -----------------------------------------------------------------------------------------
 
 
-def _level_fault(node: UOp, level: str) -> Fault | None:
+def _level_fault(node: UOp, level: str, allow_weak: bool = False) -> Fault | None:
     op = node.op
     if level not in OP_TABLE[op].levels:
         allowed = ", ".join(name for name in LEVELS if name in OP_TABLE[op].levels)
@@ -123,7 +124,11 @@ def _level_fault(node: UOp, level: str) -> Fault | None:
         return Fault(f"{node.src[0]!r} is no address.", "store to an INDEX or a REGISTER.")
     if op is Op.INDEX and not _is_memory(node.src[0]):
         return Fault(f"{node.src[0]!r} is not memory.", "index a PARAM or SCRATCH.")
-    return _program_fault(node) if level == PROGRAM_LEVEL else None
+    if level == KERNEL_LEVEL:
+        return _kernel_fault(node)
+    if node.dtype.is_weak and not allow_weak:
+        return Fault(f"{node.dtype.name} has no width.", "narrow it to int32, int64 or a float.")
+    return _program_fault(node)
 
 
 def _graph_fault(node: UOp) -> Fault | None:
@@ -134,9 +139,13 @@ def _graph_fault(node: UOp) -> Fault | None:
     return None
 
 
+def _kernel_fault(node: UOp) -> Fault | None:
+    if node.op is Op.LOAD and _is_address(node.src[0]) and not _is_memory(node.src[0]):
+        return Fault("an INDEX of a kernel is its element.", "use the INDEX as a value.")
+    return None
+
+
 def _program_fault(node: UOp) -> Fault | None:
-    if node.dtype.is_weak:
-        return Fault(f"{node.dtype.name} has no width.", "narrow it to int32, int64 or a float.")
     if node.op is Op.INDEX:
         if node.src[-1].dtype is bool_:
             return Fault("an address is valid or not used.", "make the valid a gate of the LOAD.")
