@@ -9,6 +9,8 @@ of the image itself. Most kernels have only exports, so loading is one mapping a
 import struct
 import zlib
 
+from tiny_plugin import record
+
 MAGIC = b"tinyflat"
 VERSION = 1
 HEADER = struct.Struct("<8sHHIIIII")  # magic version machine nbytes check table names relatives
@@ -17,10 +19,9 @@ NAME = struct.Struct("<IBB")  # offset, 1 for an import, length of the name, whi
 MACHINES = {"x86_64": 62, "aarch64": 183}  # e_machine of the ELF gABI
 
 
+@record(frozen=True, slots=True)
 class Image:
     """What the table of a flat image says.
-
-    A plain class: a warm start pays for the making of a dataclass and has no use for one.
 
     Args:
         machine: the ELF number of the machine.
@@ -29,19 +30,10 @@ class Image:
         relatives: offsets of 8-byte fields to which the address of the image is added.
     """
 
-    __slots__ = ("exports", "imports", "machine", "relatives")
-
-    def __init__(
-        self,
-        machine: int,
-        exports: dict[str, int],
-        imports: dict[int, str],
-        relatives: tuple[int, ...],
-    ) -> None:
-        self.machine = machine
-        self.exports = exports
-        self.imports = imports
-        self.relatives = relatives
+    machine: int
+    exports: dict[str, int]
+    imports: dict[int, str]
+    relatives: tuple[int, ...]
 
 
 class ImageError(ValueError):
