@@ -108,7 +108,7 @@ OP_TABLE: dict[Op, OpRow] = {
     Op.BIND: OpRow(2, 2, _first, shapes.scalar, ONLY_GRAPH),
     Op.RANGE: OpRow(1, 1, _range, shapes.scalar, EVERYWHERE),
     Op.SPECIAL: OpRow(1, 1, _range, shapes.scalar, LOWERED),
-    Op.IOTA: OpRow(0, 0, None, shapes.lanes, LOWERED),
+    Op.IOTA: OpRow(0, 0, None, shapes.lanes, EVERYWHERE),
     Op.SCRATCH: OpRow(0, 0, None, shapes.elements, LOWERED),
     Op.REGISTER: OpRow(0, 0, None, shapes.register, LOWERED),
     Op.STATE: OpRow(0, 0, None, shapes.state, ONLY_GRAPH),

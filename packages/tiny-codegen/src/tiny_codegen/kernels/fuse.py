@@ -34,6 +34,7 @@ _COSTLY = {
     *(Op.ASIN, Op.ACOS, Op.ATAN, Op.SINH, Op.COSH, Op.TANH, Op.ERF, Op.POW),
     *(Op.FDIV, Op.SQRT, Op.FLOORDIV, Op.FLOORMOD, Op.CDIV, Op.CMOD),
 }
+_LEAVES = {Op.CONST, Op.PARAM, Op.AFTER, Op.STATE, Op.RANGE, Op.IOTA, Op.VARIABLE}
 ALWAYS_STORED = {Op.CONTIGUOUS, Op.COPY, Op.SCATTER, Op.GET}
 
 
@@ -68,7 +69,7 @@ def is_stored(node: UOp, places: Sequence[Place], work: Work) -> bool:
     """Whether `node`, used at `places`, gets memory of its own."""
     if node.op in ALWAYS_STORED:
         return True
-    if node.op in MOVEMENT or node.op in (Op.CONST, Op.PARAM, Op.AFTER, Op.STATE, Op.RANGE):
+    if node.op in MOVEMENT or node.op in _LEAVES:
         return False
     elements = max(1, elements_of(node.shape))
     repeats = max(_iterations(place) for place in places) / elements

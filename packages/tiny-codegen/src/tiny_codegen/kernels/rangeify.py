@@ -486,6 +486,8 @@ class _Rangeify:
             return _address(self._leaf(node), flat_offset(place.indices, node.shape), place.valid)
         if op in _TRANSPARENT:
             return built[(node.src[0], place)]
+        if op is Op.IOTA:
+            return place.indices[0]
         if op is Op.STATE:
             return self._recurrences[place.kernel].current(node, place)
         if op is Op.INDEX:

@@ -44,32 +44,34 @@ def limits_of(dtype: DType) -> Limits:
 
 
 class Reduced(NamedTuple):
-    """exp(x) = (1 + tail) * 2**n, where the low bits of `shifted` hold n plus twice the bias."""
+    """exp(x) = exp(r) * 2**n, where the low bits of `shifted` hold n plus twice the bias."""
 
-    tail: UOp
+    r: UOp
     shifted: UOp
 
 
-def reduced_exponential(
-    x: UOp, curve: coefficients.Coefficients, target: Target | None
-) -> Reduced:
-    """Divide exp(x) into a power of two and a factor near one; x is within the limits."""
+def reduced_exponential(x: UOp, target: Target | None) -> Reduced:
+    """Divide exp(x) into a power of two and the exp of a number near zero; x is within the limits."""
     limits = limits_of(x.dtype)
     shift = nearest_shift(x.dtype)
     shifted = multiply_add(x, LOG2_E, shift, target)
     n = shifted - shift
     r = multiply_add(n, -limits.log2_upper, x, target)
     r = multiply_add(n, -limits.log2_lower, r, target)
-    tail = multiply_add(r * r, polynomial(curve, r, target), r, target)
-    return Reduced(tail, bits(shifted))
+    return Reduced(r, bits(shifted))
 
 
 def exponential(x: UOp, target: Target | None) -> UOp:
     """exp(x), at most 1.02 ulp from exact in float32 and 1.0 ulp in float64."""
     limits = limits_of(x.dtype)
     x = at_most(at_least(x, limits.lowest), limits.highest)
-    tail, shifted = reduced_exponential(x, coefficients.EXP, target)
-    return scaled(tail + 1.0, shifted)
+    r, shifted = reduced_exponential(x, target)
+    return scaled(near_zero(r, target) + 1.0, shifted)
+
+
+def near_zero(r: UOp, target: Target | None) -> UOp:
+    """exp(r) - 1 for a reduced argument."""
+    return multiply_add(r * r, polynomial(coefficients.EXP, r, target), r, target)
 
 
 def exponential_of_two(x: UOp, target: Target | None) -> UOp:
@@ -88,9 +90,12 @@ def exponential_minus_one(x: UOp, target: Target | None) -> UOp:
     """exp(x) - 1, at most 1.3 ulp from exact."""
     dtype = x.dtype
     limited = at_most(at_least(x, -float(dtype.mantissa_bits)), limits_of(dtype).highest)
-    tail, shifted = reduced_exponential(limited, coefficients.EXPM1, target)
+    r, shifted = reduced_exponential(limited, target)
     # Half of the result first: the power of two alone would be infinite for the largest ones.
     half = power_of_two(shifted - (dtype.bias + 1), dtype)
-    result = multiply_add(half, tail, half - 0.5, target) * 2.0
+    curved = r * r * polynomial(coefficients.EXPM1, r, target)
+    # What is straight first: where it nearly cancels, it does so without an error.
+    straight = multiply_add(half, r, half - 0.5, target)
+    result = multiply_add(half, curved, straight, target) * 2.0
     # Below this the result is x, whose last bit half of it would lose in a denormal.
     return (absolute(x) < 0.5 ** (dtype.mantissa_bits + 2)).where(x, result)
