@@ -456,9 +456,9 @@ def value_in(dtype: DType, value: Scalar) -> Scalar:
     """
     if dtype.is_float:
         return rounder(dtype)(value) if isinstance(value, float) else int_rounder(dtype)(value)
-    if isinstance(value, float) and not dtype.is_bool:
-        return wrapper(dtype)(truncated(value, dtype))
-    return wrapper(dtype)(value) if not isinstance(value, float) else value != 0
+    if isinstance(value, float):
+        return value != 0 if dtype.is_bool else wrapper(dtype)(truncated(value, dtype))
+    return wrapper(dtype)(int(value))
 
 
 _INT64_MINIMUM, _INT64_MAXIMUM = -(2**63), 2**63 - 1

@@ -6,14 +6,14 @@ import math
 import struct
 from collections.abc import Sequence
 from typing import Any, Union
-from weakref import KeyedRef, ref
+from weakref import ref
 
 from tiny_ir import settings
 from tiny_ir.arguments import FoldArg, ReduceArg, WindowArg
 from tiny_ir.check import check_node
 from tiny_ir.dtypes import DType, bool_, weakint
 from tiny_ir.errors import ArgumentError, DTypeError
-from tiny_ir.floats import round_to, wrap
+from tiny_ir.floats import value_in
 from tiny_ir.meaning import meaning
 from tiny_ir.op import Op
 from tiny_ir.op_table import OP_TABLE
@@ -288,14 +288,22 @@ class UOp:
 
 
 _Key = tuple[Any, ...]
-_NODES: dict[_Key, KeyedRef[_Key, UOp]] = {}
+
+
+class _Reference(ref["UOp"]):
+    """A weak reference that knows its key; unlike weakref.KeyedRef it has no __init__ to run."""
+
+    __slots__ = ("key",)
+    key: _Key
+
+
+_NODES: dict[_Key, _Reference] = {}
 _NAN = math.nan
 
 
-def _forget(reference: ref[UOp]) -> None:
-    key = reference.key  # type: ignore[attr-defined]  # every reference here is a KeyedRef
-    if _NODES.get(key) is reference:
-        del _NODES[key]
+def _forget(reference: _Reference) -> None:
+    if _NODES.get(reference.key) is reference:
+        del _NODES[reference.key]
 
 
 def make(
@@ -352,7 +360,8 @@ def _intern(key: _Key, op: Op, dtype: DType, src: tuple[UOp, ...], arg: Any) -> 
     node._order = None
     if settings.CHECK_NODES:
         check_node(node)
-    reference = KeyedRef(node, _forget, key)
+    reference = _Reference(node, _forget)
+    reference.key = key
     while True:
         present = _NODES.setdefault(key, reference)
         if present is reference:
@@ -386,7 +395,7 @@ def const(dtype: DType, value: Scalar) -> UOp:
     if kind == "bool":
         value = bits = bool(value)
     elif dtype.is_float:
-        value = round_to(dtype, float(value))
+        value = value_in(dtype, value)
         if value != value:
             value, bits = _NAN, "nan"
         else:
@@ -398,7 +407,7 @@ def const(dtype: DType, value: Scalar) -> UOp:
                 why="integers have no infinities and no NaN.",
                 fix="choose a float dtype or another value.",
             )
-        value = bits = wrap(dtype, int(value))
+        value = bits = value_in(dtype, value)
     key = (Op.CONST, dtype, bits)
     reference = _NODES.get(key)
     if reference is not None:
