@@ -14,6 +14,8 @@ PARALLEL_WORK = 1 << 16
 """Elementary operations below which waking a second worker costs more than it saves."""
 CHUNKS_PER_CORE = 4
 """Chunks a worker takes on average: enough to even out what the machine does besides."""
+FEWEST_LANES = 4
+"""Fewer lanes than this are not worth a wide value."""
 GATHER_COST = 8
 """What a lane-by-lane access costs beside a wide one."""
 
@@ -39,7 +41,7 @@ def _choose_lanes(root: UOp, target: Target, applied: list[str]) -> UOp:
     best: tuple[int, UOp] | None = None
     for axis in ranges_of(root):
         size = size_of_axis(axis)
-        if size is None or size < 4 or axis.arg.kind not in (AxisKind.LOOP, AxisKind.REDUCE):
+        if size is None or size < FEWEST_LANES or axis.arg.kind not in (AxisKind.LOOP, AxisKind.REDUCE):
             continue
         cost = _lane_cost(root, axis)
         if size < lanes:
@@ -48,20 +50,28 @@ def _choose_lanes(root: UOp, target: Target, applied: list[str]) -> UOp:
             best = (cost, axis)
     if best is None:
         return root
-    axis = best[1]
-    size = size_of_axis(axis)
-    assert size is not None
-    while lanes > size:
+    return _vectorized(root, best[1], lanes, applied)
+
+
+def _vectorized(root: UOp, axis: UOp, lanes: int, applied: list[str]) -> UOp:
+    """Make an axis lanes: as wide as the target's, and what is left over half as wide, and so on."""
+    rest: UOp | None = axis
+    while rest is not None and lanes >= FEWEST_LANES:
+        size = size_of_axis(rest)
+        assert size is not None
+        axis, rest = rest, None
+        if size < lanes:
+            rest = axis
+        elif size % lanes:
+            root, axis, rest = peel(root, axis, lanes)
+            applied.append(f"peel {size} at {lanes}")
+        if size >= lanes:
+            kind = axis.arg.kind
+            root, _, inner = split(root, axis, lanes, kind, kind)
+            applied.append(f"vectorize {axis.arg.number} by {lanes}")
+            root = vectorize(root, inner)
         lanes //= 2
-    if lanes < 4:
-        return root
-    if size % lanes:
-        root, axis, _ = peel(root, axis, lanes)
-        applied.append(f"peel {size} at {lanes}")
-    kind = axis.arg.kind
-    root, _, inner = split(root, axis, lanes, kind, kind)
-    applied.append(f"vectorize {axis.arg.number} by {lanes}")
-    return vectorize(root, inner)
+    return root
 
 
 def _choose_copies(root: UOp, target: Target, applied: list[str]) -> UOp:

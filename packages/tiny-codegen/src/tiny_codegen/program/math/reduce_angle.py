@@ -55,7 +55,7 @@ _FLOAT32 = Facts(
     65536.0, (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15), 7
 )
 _FLOAT64 = Facts(
-    2.0**28, (1.5707963267948966, 6.123233995736766e-17, -1.4973848591698e-33), 19
+    2.0**28, (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33), 19
 )
 
 # The first 1280 binary digits of 2/pi after the point.
@@ -209,13 +209,15 @@ def _as_angle(high: UOp, low: UOp, dtype: DType, target: Target | None) -> tuple
     """A signed fraction of a quarter turn in two words of integer, as an angle in two floats."""
     width, digits = high.dtype.bits, dtype.mantissa_bits + 1
     dropped = width - digits
+    taken = digits - dropped
     word = word_of(dtype)
-    coarse = (high & -(1 << dropped)).bitcast(word).cast(dtype)
-    fine_bits = ((high & ((1 << dropped) - 1)) << (digits - dropped)) | (
-        low >> (width - digits + dropped)
-    )
-    fine = fine_bits.bitcast(word).cast(dtype) * 0.5 ** (digits - dropped)
-    turn, turn_low = exact_sum_ordered(coarse, fine)
+    # Three integers that are floats without rounding: digits, digits, and what is left.
+    coarse = high & -(1 << dropped)
+    fine = ((high & ((1 << dropped) - 1)) << taken) | (low >> (width - taken))
+    finest = low & ((1 << (width - taken)) - 1)
+    parts = [part.bitcast(word).cast(dtype) for part in (coarse, fine, finest)]
+    below = multiply_add(parts[2], 0.5**width, parts[1] * 0.5**taken, target)
+    turn, turn_low = exact_sum_ordered(parts[0], below)
     first, second, _ = facts_of(dtype).half_pi
     scale = 0.5**width
     angle, error = exact_product(turn, turn.const_like(first * scale), target)
