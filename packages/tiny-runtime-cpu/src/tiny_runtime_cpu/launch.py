@@ -13,7 +13,7 @@ from tiny_runtime_cpu.threads import JOB_WORDS, Words, job
 # What one thread does in a second, for the choice whether workers are worth waking. Only the order
 # of magnitude counts. Measured on server processors with vectors of 64 bytes.
 _OPERATIONS_A_SECOND = 2e10
-_NBYTES_A_SECOND = 2e10
+_NBYTES_A_SECOND = 4e10
 _WORTH_ALONE_SECONDS = 40e-6  # a sleeping worker takes 10 to 20 us to come
 _WORTH_IN_LIST_SECONDS = 4e-6  # an awake one takes 0.2 us
 
