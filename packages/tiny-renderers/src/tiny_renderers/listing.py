@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tiny_ir import DType, Op, UnsupportedError, UOp, VerificationError
-from tiny_plugin import Program
+from tiny_ir import DType, Op, UnsupportedError, UOp, VerificationError, dtypes
+from tiny_plugin import Program, Target
 
 SCRATCH_ALIGNMENT = 64
 """Bytes at whose multiples each SCRATCH begins: one cache line, one AVX-512 register."""
@@ -27,6 +27,15 @@ class Access:
     offset: UOp
     lanes: int
     contiguous: bool
+
+
+def computed_floats(target: Target) -> frozenset[DType]:
+    """The float types that are numbers to the target's compiler; all others are bits to it.
+
+    As bits they are loaded, stored, chosen and reread only, and keep every NaN.
+    """
+    halves = [dtypes.float16] if target.float_facts(dtypes.float16) is not None else []
+    return frozenset((dtypes.float32, dtypes.float64, *halves))
 
 
 def lanes_of(node: UOp) -> int:
@@ -87,8 +96,9 @@ def closed_ranges(end: UOp, open_loops: list[UOp]) -> list[UOp]:
     ranges = [source for source in end.src if source.op is Op.RANGE]
     innermost = open_loops[len(open_loops) - len(ranges) :]
     if len(ranges) > len(open_loops) or set(innermost) != set(ranges):
+        closed, still_open = ([r.arg.number for r in some] for some in (ranges, open_loops))
         raise VerificationError(
-            f"END closes loops {[r.arg for r in ranges]} while {[r.arg for r in open_loops]} are open.",
+            f"END closes loops {closed} while {still_open} are open.",
             why="a loop ends after all loops inside it.",
             fix="order the list so that loops nest.",
         )
@@ -140,9 +150,7 @@ def unsupported_node(language: str, node: UOp) -> UnsupportedError:
     return unsupported(language, node.op, [source.dtype for source in node.src], node.dtype)
 
 
-def unsupported(
-    language: str, op: Op, sources: Sequence[DType], target: DType
-) -> UnsupportedError:
+def unsupported(language: str, op: Op, sources: Sequence[DType], target: DType) -> UnsupportedError:
     """The error for an op that has no spelling in a language."""
     names = ", ".join(dtype.name for dtype in sources)
     return UnsupportedError(

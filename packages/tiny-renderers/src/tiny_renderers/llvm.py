@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tiny_ir import ELEMENTWISE, DType, Op, UOp, VerificationError, dtypes
+from tiny_ir import DType, Op, UOp, VerificationError, dtypes
 from tiny_plugin import Program, Source, Target, boundary
-
 from tiny_renderers.listing import (
     Access,
     access_of,
-    closed_ranges,
     lanes_of,
     reduction_halves,
     scratch_offsets,
@@ -24,21 +22,10 @@ from tiny_renderers.listing import (
     unsupported_node,
     value_of,
 )
-from tiny_renderers.llvm_words import (
-    binary_of,
-    comparison_of,
-    constant_of,
-    conversion_of,
-    intrinsic_of,
-    is_float,
-    memory_type_of,
-    suffix_of,
-    type_of,
-)
+from tiny_renderers.llvm_words import Words
+from tiny_renderers.walk import Walk
 
 _BITS_PER_BYTE = 8
-_NO_CODE = (Op.CONST, Op.IOTA, Op.REGISTER, Op.INDEX, Op.BARRIER, Op.SINK)
-"""Nodes that their users spell, and a barrier, which one worker alone never waits at."""
 
 
 @boundary
@@ -68,7 +55,7 @@ class LlvmRenderer:
             UnsupportedError: a node has no instruction; its Target claims too much.
             VerificationError: the list does not nest, or an access has no address.
         """
-        text = _Function(program).text(self.target)
+        text = _Function(program, self.target).text(self.target)
         return Source(text, self.language, program.name, program)
 
 
@@ -84,35 +71,39 @@ class _Loop:
     counter_line: int
 
 
-class _Function:
+class _Function(Walk):
     """The text of one function, line by line."""
 
-    def __init__(self, program: Program) -> None:
-        self.program = program
-        self.lines: list[str] = []
-        self.values: dict[UOp, str] = {}
+    language = "llvm"
+
+    def __init__(self, program: Program, target: Target) -> None:
+        super().__init__(program)
+        self.words = Words(target)
         self.registers: dict[UOp, str] = {}
         self.splats: list[dict[tuple[str, int], str]] = [{}]
         self.declarations: dict[str, None] = {}
         self.loops: list[_Loop] = []
         self.block = "entry"
-        self.names = 0
         self.labels = 0
         self.written = stored_registers(program.uops)
 
     def text(self, target: Target) -> str:
         """The whole module."""
         self._enter()
-        for node in self.program.uops:
-            self._node(node)
+        self.walk()
         declared = "".join(f"\ndeclare {line}" for line in self.declarations)
         width = max(target.vector_nbytes, default=0) * _BITS_PER_BYTE
         prefer = f' "prefer-vector-width"="{width}"' if width else ""
         body = "\n".join(self.lines)
         return (
             f"define void @{self.program.name}(ptr %arguments, i64 %chunk, i64 %worker) #0 {{\n"
-            f"entry:\n{body}\n  ret void\n}}\n{declared}\n\nattributes #0 = {{ nounwind{prefer} }}\n"
+            f"entry:\n{body}\n  ret void\n}}\n{declared}\n"
+            f"\nattributes #0 = {{ nounwind{prefer} }}\n"
         )
+
+    def _of(self, dtype: DType, lanes: int, value: str) -> str:
+        """A value after its type."""
+        return f"{self.words.type_of(dtype, lanes)} {value}"
 
     # Lines and operands
 
@@ -120,8 +111,7 @@ class _Function:
         self.lines.append("  " + text)
 
     def _value(self, instruction: str) -> str:
-        name = f"%v{self.names}"
-        self.names += 1
+        name = self.fresh("%v")
         self._line(f"{name} = {instruction}")
         return name
 
@@ -141,10 +131,10 @@ class _Function:
         node = value_of(node)
         own = lanes_of(node)
         if node.op is Op.CONST:
-            value = constant_of(node.dtype, node.arg)
-            return f"splat ({type_of(node.dtype)} {value})" if lanes else value
+            value = self.words.constant_of(node.dtype, node.arg)
+            return f"splat ({self.words.type_of(node.dtype)} {value})" if lanes else value
         if node.op is Op.IOTA:
-            element = type_of(node.dtype)
+            element = self.words.type_of(node.dtype)
             return "<" + ", ".join(f"{element} {i}" for i in range(own)) + ">"
         value = self.values[node]
         return self._splat(value, node.dtype, lanes) if lanes and not own else value
@@ -153,8 +143,10 @@ class _Function:
         for known in self.splats:
             if (value, lanes) in known:
                 return known[value, lanes]
-        kind = type_of(dtype, lanes)
-        one = self._value(f"insertelement {kind} poison, {type_of(dtype)} {value}, i64 0")
+        kind = self.words.type_of(dtype, lanes)
+        one = self._value(
+            f"insertelement {kind} poison, {self.words.type_of(dtype)} {value}, i64 0"
+        )
         mask = f"<{lanes} x i32> zeroinitializer"
         splat = self._value(f"shufflevector {kind} {one}, {kind} poison, {mask}")
         self.splats[-1][value, lanes] = splat
@@ -187,7 +179,11 @@ class _Function:
         return name
 
     def _narrowed(self, value: str, dtype: DType) -> str:
-        return value if dtype.bits == 64 else self._value(f"trunc i64 {value} to {type_of(dtype)}")
+        return (
+            value
+            if dtype.bits == 64
+            else self._value(f"trunc i64 {value} to {self.words.type_of(dtype)}")
+        )
 
     def _enter_scratch(self, position: int) -> None:
         offsets = scratch_offsets(self.program)
@@ -201,39 +197,9 @@ class _Function:
 
     # Nodes
 
-    def _node(self, node: UOp) -> None:
-        op = node.op
-        if node in self.values or op in _NO_CODE:
-            return
-        if op in ELEMENTWISE:
-            self.values[node] = self._elementwise(node)
-            return
-        match op:
-            case Op.AFTER | Op.PARAM | Op.VARIABLE | Op.SPECIAL | Op.SCRATCH:
-                pass
-            case Op.RANGE:
-                self._open_loop(node)
-            case Op.END:
-                for loop in closed_ranges(node, [loop.node for loop in self.loops]):
-                    self._close_loop(loop)
-            case Op.LOAD:
-                self.values[node] = self._load(node)
-            case Op.STORE:
-                self._store(node)
-            case Op.SPLAT:
-                self.values[node] = self._operand(node.src[0], lanes_of(node))
-            case Op.STACK:
-                self.values[node] = self._stack(node)
-            case Op.EXTRACT:
-                (source,) = node.src
-                kind, value = type_of(source.dtype, lanes_of(source)), self._operand(source, 0)
-                self.values[node] = self._value(f"extractelement {kind} {value}, i64 {node.arg}")
-            case Op.SHUFFLE:
-                self.values[node] = self._shuffle(node)
-            case Op.REDUCE:
-                self.values[node] = self._reduce(node)
-            case _:
-                raise unsupported_node("llvm", node)
+    def elementwise(self, node: UOp) -> None:
+        """Write an instruction, or an intrinsic."""
+        self.values[node] = self._elementwise(node)
 
     def _elementwise(self, node: UOp) -> str:
         lanes = lanes_of(node)
@@ -245,8 +211,8 @@ class _Function:
         operands = [self._operand(source, lanes) for source in node.src]
         if op is Op.WHERE:
             condition, x, y = operands
-            kind = type_of(dtype, lanes)
-            mask = type_of(dtypes.bool_, lanes)
+            kind = self.words.type_of(dtype, lanes)
+            mask = self.words.type_of(dtypes.bool_, lanes)
             return self._value(f"select {mask} {condition}, {kind} {x}, {kind} {y}")
         value = self._computed(op, first, lanes, operands)
         if value is None:
@@ -255,16 +221,16 @@ class _Function:
 
     def _computed(self, op: Op, dtype: DType, lanes: int, operands: Sequence[str]) -> str | None:
         """The value of an op on operands of one dtype; None where there is no instruction."""
-        kind = type_of(dtype, lanes)
-        comparison = comparison_of(op, dtype)
+        kind = self.words.type_of(dtype, lanes)
+        comparison = self.words.comparison_of(op, dtype)
         if comparison is not None:
             return self._value(f"{comparison} {kind} {operands[0]}, {operands[1]}")
-        word = binary_of(op, dtype)
+        word = self.words.binary_of(op, dtype)
         if word is not None:
             return self._value(f"{word} {kind} {operands[0]}, {operands[1]}")
-        intrinsic = intrinsic_of(op, dtype)
-        if intrinsic is not None and dtype is not dtypes.bfloat16:
-            name = f"{intrinsic}.{suffix_of(dtype, lanes)}"
+        intrinsic = self.words.intrinsic_of(op, dtype)
+        if intrinsic is not None:
+            name = f"{intrinsic}.{self.words.suffix_of(dtype, lanes)}"
             return self._value(self._call(name, kind, [(kind, operand) for operand in operands]))
         if op is Op.NEG:
             return self._negative(operands[0], dtype, kind)
@@ -276,7 +242,7 @@ class _Function:
         return None
 
     def _negative(self, operand: str, dtype: DType, kind: str) -> str | None:
-        if is_float(dtype):
+        if self.words.is_float(dtype):
             return self._value(f"fneg {kind} {operand}")
         if dtype.is_bool:
             return operand
@@ -284,30 +250,35 @@ class _Function:
         return self._value(f"sub {kind} {zero}, {operand}") if dtype.is_int else None
 
     def _cast(self, value: str, source: DType, target: DType, lanes: int) -> str:
-        kind = type_of(source, lanes)
+        kind = self.words.type_of(source, lanes)
         if target.is_bool and not source.is_bool:
-            word = comparison_of(Op.CMPNE, source)
-            zero = "zeroinitializer" if lanes else constant_of(source, 0)
+            word = self.words.comparison_of(Op.CMPNE, source)
+            zero = "zeroinitializer" if lanes else self.words.constant_of(source, 0)
             if word is not None:
                 return self._value(f"{word} {kind} {value}, {zero}")
-        word = conversion_of(source, target)
+        word = self.words.conversion_of(source, target)
         if word is None:
             raise unsupported("llvm", Op.CAST, (source,), target)
-        return self._value(f"{word} {kind} {value} to {type_of(target, lanes)}") if word else value
+        return (
+            self._value(f"{word} {kind} {value} to {self.words.type_of(target, lanes)}")
+            if word
+            else value
+        )
 
     def _bitcast(self, value: str, source: DType, target: DType, lanes: int) -> str:
         if source.is_bool or target.is_bool:
             # The bits of a bool are those of the byte 0 or 1; any other byte is true.
             return self._cast(value, source if source.is_bool else dtypes.uint8, target, lanes)
-        kind, wanted = type_of(source, lanes), type_of(target, lanes)
+        kind, wanted = self.words.type_of(source, lanes), self.words.type_of(target, lanes)
         return value if kind == wanted else self._value(f"bitcast {kind} {value} to {wanted}")
 
     # Loops
 
-    def _open_loop(self, node: UOp) -> None:
+    def open_loop(self, node: UOp) -> None:
+        """Begin a block with phis: a counter, and every REGISTER that the loop writes."""
         size = node.src[0]
         tested_first = not (size.op is Op.CONST and size.arg > 0)
-        kind = type_of(node.dtype)
+        kind = self.words.type_of(node.dtype)
         bound = self._operand(size, 0)
         number = self.labels
         self.labels += 1
@@ -320,10 +291,9 @@ class _Function:
         self.values[node] = counter
         for register in loop.registers:
             before = self.registers.get(register, "poison")
-            name = f"%v{self.names}"
-            self.names += 1
+            name = self.fresh("%v")
             loop.phis[register] = (len(self.lines), name)
-            register_kind = type_of(register.dtype, lanes_of(register))
+            register_kind = self.words.type_of(register.dtype, lanes_of(register))
             self._line(f"{name} = phi {register_kind} [ {before}, %{entered_from} ]")
             self.registers[register] = name
         if tested_first:
@@ -333,10 +303,11 @@ class _Function:
         self.loops.append(loop)
         self.splats.append({})
 
-    def _close_loop(self, node: UOp) -> None:
+    def close_loop(self, node: UOp) -> None:
+        """Close the innermost loop and give its phis what they carry."""
         loop = self.loops.pop()
         self.splats.pop()
-        number, kind, counter = loop.number, type_of(node.dtype), self.values[node]
+        number, kind, counter = loop.number, self.words.type_of(node.dtype), self.values[node]
         following = self._value(f"add nuw nsw {kind} {counter}, 1")
         self.lines[loop.counter_line] += f", [ {following}, %{self.block} ]"
         for register, (line, name) in loop.phis.items():
@@ -361,15 +332,18 @@ class _Function:
         return self._cast(value, offset.dtype, dtypes.int64, lanes)
 
     def _address(self, access: Access, offset: str) -> str:
-        element = memory_type_of(access.storage.dtype)
+        element = self.words.memory_type_of(access.storage.dtype)
         lanes = 0 if access.contiguous else access.lanes
         base = self.values[access.storage]
-        return self._value(f"getelementptr {element}, ptr {base}, {_of(dtypes.int64, lanes, offset)}")
+        return self._value(
+            f"getelementptr {element}, ptr {base}, {self._of(dtypes.int64, lanes, offset)}"
+        )
 
-    def _load(self, node: UOp) -> str:
-        register = value_of(node.src[0])
-        if register.op is Op.REGISTER:
-            return self.registers.get(register, "poison")
+    def load(self, node: UOp) -> None:
+        """Write a load; what a gate shuts out is never read."""
+        self.values[node] = self._loaded(node)
+
+    def _loaded(self, node: UOp) -> str:
         access = access_of(node.src[0])
         dtype, gate = node.dtype, node.src[2] if len(node.src) > 2 else None
         if access.lanes and (gate is not None or not access.contiguous):
@@ -378,24 +352,25 @@ class _Function:
         if gate is not None:
             # Element 0 is always there to be read, so no branch is needed.
             offset = self._value(f"select i1 {self._operand(gate, 0)}, i64 {offset}, i64 0")
-        kind = memory_type_of(dtype, access.lanes)
+        kind = self.words.memory_type_of(dtype, access.lanes)
         address = self._address(access, offset)
         read = self._value(f"load {kind}, ptr {address}, align {dtype.nbytes}")
         value = self._from_memory(read, dtype, access.lanes)
         if gate is None:
             return value
-        chosen = f"{type_of(dtype)} {value}, {type_of(dtype)} {self._operand(node.src[1], 0)}"
-        return self._value(f"select i1 {self._operand(gate, 0)}, {chosen}")
+        otherwise = self._of(dtype, 0, self._operand(node.src[1], 0))
+        condition = self._operand(gate, 0)
+        return self._value(f"select i1 {condition}, {self._of(dtype, 0, value)}, {otherwise}")
 
     def _masked_load(self, access: Access, node: UOp) -> str:
-        lanes, kind = access.lanes, memory_type_of(node.dtype, access.lanes)
-        name = suffix_of(dtypes.uint8 if node.dtype.is_bool else node.dtype, lanes)
+        lanes, kind = access.lanes, self.words.memory_type_of(node.dtype, access.lanes)
+        name = self.words.suffix_of(dtypes.uint8 if node.dtype.is_bool else node.dtype, lanes)
         address = self._address(access, self._offset(access))
         otherwise = "poison"
         if len(node.src) > 2:
             otherwise = self._to_memory(self._operand(node.src[1], lanes), node.dtype, lanes)
         given = [
-            (type_of(dtypes.bool_, lanes), self._mask(node.src[2:], lanes)),
+            (self.words.type_of(dtypes.bool_, lanes), self._mask(node.src[2:], lanes)),
             (kind, otherwise),
         ]
         if access.contiguous:
@@ -424,13 +399,10 @@ class _Function:
     def _mask(self, gates: Sequence[UOp], lanes: int) -> str:
         return self._operand(gates[0], lanes) if gates else "splat (i1 true)"
 
-    def _store(self, node: UOp) -> None:
+    def store(self, node: UOp) -> None:
+        """Write a store; behind a branch where it has a gate."""
         target, value = node.src[0], node.src[1]
         gate = node.src[2] if len(node.src) > 2 else None
-        register = value_of(target)
-        if register.op is Op.REGISTER:
-            self._store_register(register, value, gate)
-            return
         access = access_of(target)
         dtype, lanes = access.storage.dtype, access.lanes
         if lanes and (gate is not None or not access.contiguous):
@@ -438,7 +410,8 @@ class _Function:
             return
         stored = self._to_memory(self._operand(value, lanes), dtype, lanes)
         address = self._address(access, self._offset(access))
-        line = f"store {memory_type_of(dtype, lanes)} {stored}, ptr {address}, align {dtype.nbytes}"
+        kind = self.words.memory_type_of(dtype, lanes)
+        line = f"store {kind} {stored}, ptr {address}, align {dtype.nbytes}"
         if gate is None:
             self._line(line)
             return
@@ -451,23 +424,28 @@ class _Function:
         self._line(f"br label %after{number}")
         self._label(f"after{number}")
 
-    def _store_register(self, register: UOp, value: UOp, gate: UOp | None) -> None:
+    def load_register(self, node: UOp, register: UOp) -> None:
+        """Take the value that the REGISTER has here."""
+        self.values[node] = self.registers.get(register, "poison")
+
+    def store_register(self, node: UOp, register: UOp) -> None:
+        """Let the REGISTER have another value from here on."""
         lanes = lanes_of(register)
-        stored = self._operand(value, lanes)
-        if gate is not None:
-            mask = _of(dtypes.bool_, lanes, self._operand(gate, lanes))
-            kind = type_of(register.dtype, lanes)
+        stored = self._operand(node.src[1], lanes)
+        if len(node.src) > 2:
+            mask = self._of(dtypes.bool_, lanes, self._operand(node.src[2], lanes))
+            kind = self.words.type_of(register.dtype, lanes)
             kept = self.registers.get(register, "poison")
             stored = self._value(f"select {mask}, {kind} {stored}, {kind} {kept}")
         self.registers[register] = stored
 
     def _masked_store(self, access: Access, value: UOp, gates: Sequence[UOp]) -> None:
         dtype, lanes = access.storage.dtype, access.lanes
-        kind = memory_type_of(dtype, lanes)
-        name = suffix_of(dtypes.uint8 if dtype.is_bool else dtype, lanes)
+        kind = self.words.memory_type_of(dtype, lanes)
+        name = self.words.suffix_of(dtypes.uint8 if dtype.is_bool else dtype, lanes)
         stored = self._to_memory(self._operand(value, lanes), dtype, lanes)
         address = self._address(access, self._offset(access))
-        mask = [(type_of(dtypes.bool_, lanes), self._mask(gates, lanes))]
+        mask = [(self.words.type_of(dtypes.bool_, lanes), self._mask(gates, lanes))]
         if access.contiguous:
             leading = [(kind, stored), ("ptr", address)]
             self._line(self._masked(f"masked.store.{name}.p0", "void", leading, dtype, mask))
@@ -485,11 +463,26 @@ class _Function:
 
     # Wide values
 
+    def arrange(self, node: UOp) -> None:
+        """Write inserts, shuffles and extracts."""
+        source = node.src[0]
+        match node.op:
+            case Op.SPLAT:
+                value = self._operand(source, lanes_of(node))
+            case Op.STACK:
+                value = self._stack(node)
+            case Op.EXTRACT:
+                wide = self._operand(source, 0)
+                value = self._lanes(wide, source.dtype, lanes_of(source), node.arg, 1)
+            case _:
+                value = self._shuffle(node)
+        self.values[node] = value
+
     def _stack(self, node: UOp) -> str:
-        lanes, kind = lanes_of(node), type_of(node.dtype, lanes_of(node))
-        element = type_of(node.dtype)
+        lanes, kind = lanes_of(node), self.words.type_of(node.dtype, lanes_of(node))
+        element = self.words.type_of(node.dtype)
         constants = [
-            constant_of(source.dtype, source.arg) if source.op is Op.CONST else None
+            self.words.constant_of(source.dtype, source.arg) if source.op is Op.CONST else None
             for source in node.src
         ]
         start = ", ".join(f"{element} {value or 'poison'}" for value in constants)
@@ -513,17 +506,15 @@ class _Function:
             )
         return self._shuffled(first, second, dtype, lanes, node.arg)
 
-    def _shuffled(
-        self, x: str, y: str, dtype: DType, lanes: int, positions: Sequence[int]
-    ) -> str:
-        kind = type_of(dtype, lanes)
+    def _shuffled(self, x: str, y: str, dtype: DType, lanes: int, positions: Sequence[int]) -> str:
+        kind = self.words.type_of(dtype, lanes)
         mask = ", ".join(f"i32 {position}" for position in positions)
         return self._value(
             f"shufflevector {kind} {x}, {kind} {y}, <{len(positions)} x i32> <{mask}>"
         )
 
-    def _reduce(self, node: UOp) -> str:
-        """Combine the lanes in the order that `reduction_halves` gives."""
+    def reduce(self, node: UOp) -> None:
+        """Write the tree of halves."""
         (source,) = node.src
         op, dtype, lanes = node.arg.op, node.dtype, lanes_of(source)
         value = self._operand(source, 0)
@@ -540,12 +531,14 @@ class _Function:
             value = self._lanes(value, dtype, lanes, 0, 1)
         for rest in reversed(aside):
             value = self._combined(node, op, dtype, 0, value, rest)
-        return value
+        self.values[node] = value
 
     def _lanes(self, value: str, dtype: DType, width: int, first: int, count: int) -> str:
         """Some lanes in a row; a single element where it is one."""
         if count == 1:
-            return self._value(f"extractelement {type_of(dtype, width)} {value}, i64 {first}")
+            return self._value(
+                f"extractelement {self.words.type_of(dtype, width)} {value}, i64 {first}"
+            )
         return self._shuffled(value, "poison", dtype, width, range(first, first + count))
 
     def _combined(self, node: UOp, op: Op, dtype: DType, lanes: int, x: str, y: str) -> str:
@@ -557,8 +550,3 @@ class _Function:
 
 def _less(dtype: DType) -> str:
     return "ult" if dtype.is_unsigned else "slt"
-
-
-def _of(dtype: DType, lanes: int, value: str) -> str:
-    """A value after its type."""
-    return f"{type_of(dtype, lanes)} {value}"

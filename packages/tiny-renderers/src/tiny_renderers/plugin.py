@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tiny_plugin import Renderer, Target
-
+from tiny_renderers.c import CRenderer
 from tiny_renderers.llvm import LlvmRenderer
 from tiny_renderers.python import PythonRenderer
 
@@ -15,5 +15,7 @@ def renderer(name: str, target: Target) -> Renderer:
     match name:
         case "llvm":
             return LlvmRenderer(target)
+        case "c":
+            return CRenderer(target)
         case _:
             return PythonRenderer(target)

@@ -14,21 +14,16 @@ with `otherwise=`, which may be one value or one a lane.
 
 from __future__ import annotations
 
-from tiny_ir import ELEMENTWISE, DType, Op, UOp, dtypes
+from tiny_ir import DType, Op, UOp, dtypes
 from tiny_plugin import Program, Source, Target, boundary
-
 from tiny_renderers.listing import (
     access_of,
-    closed_ranges,
     lanes_of,
-    unsupported_node,
     value_of,
 )
+from tiny_renderers.walk import Walk
 
 _INDENT = "    "
-_NO_CODE = (Op.CONST, Op.PARAM, Op.VARIABLE, Op.SPECIAL, Op.IOTA) + (
-    (Op.AFTER, Op.REGISTER, Op.INDEX, Op.BARRIER, Op.SINK, Op.SCRATCH)
-)
 _GRID = "grid"
 
 
@@ -59,16 +54,14 @@ class PythonRenderer:
         return Source(_Function(program).text(), self.language, program.name, program)
 
 
-class _Function:
+class _Function(Walk):
     """The text of one function, line by line."""
 
+    language = "python"
+
     def __init__(self, program: Program) -> None:
-        self.program = program
+        super().__init__(program)
         self.bindings: dict[str, str] = {}
-        self.lines: list[str] = []
-        self.values: dict[UOp, str] = {}
-        self.loops: list[UOp] = []
-        self.names = 0
         self.numbers = {variable.name: i for i, variable in enumerate(program.variables)}
 
     def text(self) -> str:
@@ -78,8 +71,7 @@ class _Function:
             if node.op is Op.SCRATCH:
                 size = f"{_dtype_text(node.dtype)}, {node.arg.elements}"
                 self._line(f"scratch{node.arg.number} = scratch({size})")
-        for node in program.uops:
-            self._node(node)
+        self.walk()
         parameters = [f"data{i}" for i in range(len(program.arguments))]
         parameters += [f"value{i}" for i in range(len(program.variables))]
         parameters += [f"{_GRID}{i}" for i in range(len(program.grid))]
@@ -88,11 +80,10 @@ class _Function:
         return f"{header}\n\ndef {program.name}({', '.join(parameters)}):\n{body}\n"
 
     def _line(self, text: str) -> None:
-        self.lines.append(_INDENT * (1 + len(self.loops)) + text)
+        self.lines.append(_INDENT * (1 + self.depth) + text)
 
     def _bind(self, node: UOp, expression: str) -> None:
-        name = f"v{self.names}"
-        self.names += 1
+        name = self.fresh()
         self._line(f"{name} = {expression}")
         self.values[node] = name
 
@@ -123,42 +114,36 @@ class _Function:
         self.bindings[name] = f"meaning(Op.{op.name}, {kinds_text})"
         return name
 
-    def _node(self, node: UOp) -> None:
-        if node in self.values or node.op in _NO_CODE:
-            return
-        if node.op in ELEMENTWISE:
-            self._elementwise(node)
-            return
-        match node.op:
-            case Op.RANGE:
-                self.values[node] = f"r{self.names}"
-                self.names += 1
-                self._line(f"for {self.values[node]} in range({self._operand(node.src[0])}):")
-                self.loops.append(node)
-            case Op.END:
-                for _ in closed_ranges(node, self.loops):
-                    if self.lines[-1].endswith(":"):
-                        self._line("pass")
-                    self.loops.pop()
-            case Op.LOAD:
-                self._bind(node, self._loaded(node))
-            case Op.STORE:
-                self._store(node)
-            case Op.SPLAT:
-                self._bind(node, f"[{self._operand(node.src[0])}] * {node.arg}")
-            case Op.STACK:
-                self._bind(node, f"[{', '.join(map(self._operand, node.src))}]")
-            case Op.EXTRACT:
-                self._bind(node, f"{self._operand(node.src[0])}[{node.arg}]")
-            case Op.SHUFFLE:
-                self._bind(node, self._shuffled(node))
-            case Op.REDUCE:
-                function = self._function(node.arg.op, node.dtype, node.src)
-                self._bind(node, f"tree({function}, {self._operand(node.src[0])})")
-            case _:
-                raise unsupported_node("python", node)
+    def open_loop(self, node: UOp) -> None:
+        """Write a `for` line."""
+        self.values[node] = self.fresh("r")
+        self._line(f"for {self.values[node]} in range({self._operand(node.src[0])}):")
 
-    def _elementwise(self, node: UOp) -> None:
+    def close_loop(self, node: UOp) -> None:
+        """A loop ends with its indentation; an empty one needs a line."""
+        if self.lines[-1].endswith(":"):
+            self._line("pass")
+
+    def arrange(self, node: UOp) -> None:
+        """Write lists and their elements."""
+        operands = [self._operand(source) for source in node.src]
+        match node.op:
+            case Op.SPLAT:
+                self._bind(node, f"[{operands[0]}] * {node.arg}")
+            case Op.STACK:
+                self._bind(node, f"[{', '.join(operands)}]")
+            case Op.EXTRACT:
+                self._bind(node, f"{operands[0]}[{node.arg}]")
+            case _:
+                self._bind(node, self._shuffled(node))
+
+    def reduce(self, node: UOp) -> None:
+        """Write a call of `tree`."""
+        function = self._function(node.arg.op, node.dtype, node.src)
+        self._bind(node, f"tree({function}, {self._operand(node.src[0])})")
+
+    def elementwise(self, node: UOp) -> None:
+        """Write a call of the function the op means, for every lane."""
         function = self._function(node.op, node.dtype, node.src)
         operands = [self._operand(source) for source in node.src]
         if not lanes_of(node):
@@ -183,10 +168,15 @@ class _Function:
     def _storage(self, node: UOp) -> str:
         return f"data{node.arg.slot}" if node.op is Op.PARAM else f"scratch{node.arg.number}"
 
+    def load(self, node: UOp) -> None:
+        """Write a call of one of the reading methods."""
+        self._bind(node, self._loaded(node))
+
+    def load_register(self, node: UOp, register: UOp) -> None:
+        """Keep the value that the accumulator has here."""
+        self._bind(node, f"accumulator{register.arg.number}")
+
     def _loaded(self, node: UOp) -> str:
-        register = value_of(node.src[0])
-        if register.op is Op.REGISTER:
-            return f"accumulator{register.arg.number}"
         access = access_of(node.src[0])
         storage, offset = self._storage(access.storage), self._operand(access.offset)
         alternative, gate = (self._operand(n) for n in node.src[1:]) if node.src[2:] else ("", "")
@@ -198,13 +188,10 @@ class _Function:
             return f"{storage}.read_lanes({offset}, {access.lanes}{options})"
         return f"{storage}.gather({offset}{options})"
 
-    def _store(self, node: UOp) -> None:
+    def store(self, node: UOp) -> None:
+        """Write a call of one of the writing methods."""
         value = self._operand(node.src[1])
         gate = self._operand(node.src[2]) if node.src[2:] else ""
-        register = value_of(node.src[0])
-        if register.op is Op.REGISTER:
-            self._store_register(register, node, value, gate)
-            return
         access = access_of(node.src[0])
         storage, offset = self._storage(access.storage), self._operand(access.offset)
         if not access.lanes:
@@ -216,7 +203,10 @@ class _Function:
         method = "write_lanes" if access.contiguous else "scatter"
         self._line(f"{storage}.{method}({offset}, {value}{options})")
 
-    def _store_register(self, register: UOp, node: UOp, value: str, gate: str) -> None:
+    def store_register(self, node: UOp, register: UOp) -> None:
+        """Write an assignment."""
+        value = self._operand(node.src[1])
+        gate = self._operand(node.src[2]) if node.src[2:] else ""
         name, lanes = f"accumulator{register.arg.number}", lanes_of(register)
         if lanes and not lanes_of(node.src[1]):
             value = f"[{value}] * {lanes}"

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 from tiny_ir import CompileError, Op, dtypes, meaning
 from tiny_plugin import Binary, Source, Target, boundary
-
 from tiny_runtime_python.driver import Scratch, Value
 
 FORMAT = "python"
@@ -36,7 +35,11 @@ class PythonCompiler:
         """
         function_of(source.text, source.entry)
         facts = source.program.launch_facts()
-        return Binary(source.text.encode(), FORMAT, source.entry, facts, "python-1")
+        return Binary(source.text.encode(), FORMAT, source.entry, facts, self.fingerprint())
+
+    def fingerprint(self) -> str:
+        """The version of what the text may call; the op table's own is in the key already."""
+        return "python-1"
 
 
 def function_of(text: str, entry: str) -> Callable[..., None]:

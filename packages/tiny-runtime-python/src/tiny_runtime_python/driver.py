@@ -12,10 +12,12 @@ from typing import Any
 from tiny_ir import ArgumentError, DType, RunError, bits_of, value_of
 from tiny_plugin import Argument, Memory
 
-_WORD_FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}
-
 Value = Any
 """A Python bool, int or float; a list of them where an access is wide."""
+
+_WORD_FORMATS: Any = {1: "B", 2: "H", 4: "I", 8: "Q"}
+_VALUE_FORMATS: Any = {letter: letter for letter in "bBhHiIqQfd"}
+"""Formats in which a memoryview gives the values themselves; NaNs may lose their bits there."""
 
 
 class Driver:
@@ -91,8 +93,9 @@ class Buffer:
     def _reader(self, data: memoryview) -> Callable[[int], Value]:
         """The function that decodes one element; NaNs keep their bits."""
         dtype, bits, elements, outside = self._dtype, self._bits, self._elements, self._outside
-        native = dtype.format in ("b", "B", "h", "H", "i", "I", "q", "Q", "f", "d")
-        values = data.cast(dtype.format) if native and dtype.format else None
+        values: Any = None
+        if dtype.format in _VALUE_FORMATS:
+            values = data.cast(_VALUE_FORMATS[dtype.format])
 
         def decode(index: int) -> Value:
             if not 0 <= index < elements:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import product
 
-from tiny_ir import ArgumentError, Op, RunError, TinyError, UOp, dtypes, meaning, toposort
+from tiny_ir import ArgumentError, Op, RunError, TinyError, UOp, meaning, toposort
 from tiny_plugin import Binary, Mark, Memory, Program, boundary, record
-
 from tiny_runtime_python.compiler import function_of
 from tiny_runtime_python.driver import ArgumentBuffer, Driver
 from tiny_runtime_python.target import python_target

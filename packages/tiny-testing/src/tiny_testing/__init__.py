@@ -1,1 +1,5 @@
 """The conformance kit for backends of tiny."""
+
+from tiny_testing.backend_suite import BackendSuite
+
+__all__ = ["BackendSuite"]

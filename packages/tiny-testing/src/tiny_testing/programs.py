@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tiny_ir import (
@@ -23,6 +23,8 @@ from tiny_ir import (
     unpack_values,
 )
 from tiny_plugin import Argument, Program, Registry, Runtime, Source, Target, Variable
+
+Scalar = bool | int | float
 
 INDEX_DTYPE = dtypes.int64
 """What offsets and loop counters are computed in here."""
@@ -60,7 +62,11 @@ def scratch(axis: int, dtype: DType, elements: int) -> UOp:
 
 
 def load(
-    buffer: UOp, offset: UOp, lanes: int | None = None, *, otherwise: UOp | None = None,
+    buffer: UOp,
+    offset: UOp,
+    lanes: int | None = None,
+    *,
+    otherwise: UOp | None = None,
     gate: UOp | None = None,
 ) -> UOp:
     """Read one element, `lanes` of them in a row, or one an offset."""
@@ -128,22 +134,67 @@ def _storage(node: UOp) -> UOp:
 # Programs ---------------------------------------------------------------------------------------
 
 
-def elementwise(
-    target: Target, op: Op, dtype: DType, sources: Sequence[DType], elements: int, lanes: int = 0
-) -> Program:
-    """`out[i] = op(in1[i], in2[i], ...)`, one element or `lanes` of them a turn.
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One op on rows of values.
 
-    Argument 0 is the result in `dtype`, the others are the sources.
+    Args:
+        op: an elementwise op.
+        dtype: of the result.
+        sources: dtypes of the sources.
+        columns: the values of each source; all columns are equally long.
     """
-    axis = loop(0, elements // max(1, lanes))
-    offset = axis * number(lanes) if lanes else axis
-    width = lanes or None
-    inputs = [parameter(i + 1, source, elements) for i, source in enumerate(sources)]
-    value = make(op, dtype, tuple(load(buffer, offset, width) for buffer in inputs))
-    write = store(parameter(0, dtype, elements), offset, value, width)
-    name = f"{op.name.lower()}_{'_'.join(source.name for source in sources)}_{dtype.name}"
-    name += f"_x{lanes}" if lanes else ""
-    return program_of(name, target, axis, write, write.end(axis))
+
+    op: Op
+    dtype: DType
+    sources: tuple[DType, ...]
+    columns: tuple[tuple[Scalar, ...], ...]
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return f"{self.op.name} {[source.name for source in self.sources]} -> {self.dtype.name}"
+
+    def padded(self, lanes: int) -> Case:
+        """The same rows, the last one repeated until they fill whole vectors."""
+        missing = -len(self.columns[0]) % max(1, lanes)
+        columns = tuple(column + column[-1:] * missing for column in self.columns)
+        return Case(self.op, self.dtype, self.sources, columns)
+
+
+def batch(target: Target, name: str, cases: Sequence[Case], lanes: int = 0) -> Program:
+    """`out[i] = op(in1[i], in2[i], ...)` for each case, one element or `lanes` of them a turn.
+
+    The arguments are those of the first case, result first, then those of the next.
+    """
+    statements: list[UOp] = []
+    slot = 0
+    for position, case in enumerate(cases):
+        elements = len(case.columns[0])
+        axis = loop(position, elements // max(1, lanes))
+        offset = axis * number(lanes) if lanes else axis
+        output = parameter(slot, case.dtype, elements)
+        inputs = [
+            load(parameter(slot + 1 + i, source, elements), offset, lanes or None)
+            for i, source in enumerate(case.sources)
+        ]
+        slot += 1 + len(inputs)
+        value = make(case.op, case.dtype, tuple(inputs))
+        write = store(output, offset, value, lanes or None)
+        statements += [axis, write, write.end(axis)]
+    return program_of(name, target, *statements)
+
+
+def contents_of(cases: Sequence[Case]) -> list[bytes]:
+    """What the arguments of a batch hold before the launch: zeros, then the rows of the sources."""
+    contents: list[bytes] = []
+    for case in cases:
+        contents.append(bytes(len(case.columns[0]) * case.dtype.nbytes))
+        contents += [
+            pack_values(source, column)
+            for source, column in zip(case.sources, case.columns, strict=True)
+        ]
+    return contents
 
 
 def reduction(target: Target, op: Op, dtype: DType, elements: int, lanes: int = 0) -> Program:
@@ -165,7 +216,7 @@ def reduction(target: Target, op: Op, dtype: DType, elements: int, lanes: int = 
     return program_of(name, target, start, axis, step, end, write)
 
 
-_NEUTRAL = {Op.ADD: 0, Op.MUL: 1, Op.AND: -1, Op.OR: 0, Op.XOR: 0}
+_NEUTRAL = {Op.ADD: 0, Op.MUL: 1, Op.AND: -1, Op.OR: 0, Op.XOR: 0, Op.MAX: 0, Op.MIN: 0}
 
 
 # Running ----------------------------------------------------------------------------------------
@@ -194,9 +245,7 @@ class Bench:
         """Open a device by name, with its own renderer and compiler unless others are named."""
         registry = registry or Registry()
         runtime = registry.open_runtime(device)
-        return Bench(
-            registry, runtime, renderer or runtime.renderer, compiler or runtime.compiler
-        )
+        return Bench(registry, runtime, renderer or runtime.renderer, compiler or runtime.compiler)
 
     def source_of(self, program: Program) -> Source:
         """The text of a program."""
@@ -239,37 +288,28 @@ class Bench:
         return [bytes(result) for result in results]
 
 
-def is_same(dtype: DType, a: bytes, b: bytes) -> bool:
-    """Whether two buffers hold equal bits; all NaNs are one value."""
+def first_difference(dtype: DType, a: bytes, b: bytes) -> int | None:
+    """The first element whose bits differ in two buffers; all NaNs are one value."""
     if a == b:
-        return True
-    if not dtype.is_float:
-        return False
-    return all(
-        x == y or (one != one and other != other)
-        for x, y, one, other in zip(
-            _words(dtype, a),
-            _words(dtype, b),
-            unpack_values(dtype, a),
-            unpack_values(dtype, b),
-            strict=True,
-        )
-    )
+        return None
+    size = dtype.nbytes
+    for i in range(len(a) // size):
+        one, other = a[i * size : (i + 1) * size], b[i * size : (i + 1) * size]
+        if one != other:
+            x, y = unpack_values(dtype, one)[0], unpack_values(dtype, other)[0]
+            if x == x or y == y:
+                return i
+    return None
 
 
-def _words(dtype: DType, data: bytes) -> Iterator[bytes]:
-    for start in range(0, len(data), dtype.nbytes):
-        yield data[start : start + dtype.nbytes]
-
-
-def specials(dtype: DType) -> list[bool | int | float]:
+def specials(dtype: DType) -> list[Scalar]:
     """Values where mistakes hide: limits, their neighbours, zeros, halves, NaN and infinities."""
     if dtype.is_bool:
         return [False, True]
     if dtype.is_int:
         low, high = int(dtype.minimum), int(dtype.largest)
         found = [0, 1, 2, 3, 5, 7, 100, high, high - 1, high // 2, high // 2 + 1, high // 3]
-        return found + ([low, low + 1, -1, -2, -7, low // 2] if low else [])
+        return [*found, low, low + 1, -1, -2, -7, low // 2] if low else [*found]
     top, tiny = float(dtype.largest), float(dtype.smallest)
     normal = float(dtype.smallest_normal)
     half_ways = [0.5, 1.5, 2.5, 0.49, 3.75]

@@ -1,0 +1,574 @@
+"""The conformance kit: every promise of a Runtime, its renderer and compiler, as tests.
+
+A backend is done when this passes:
+
+    from tiny_testing import BackendSuite
+
+    class TestMine(BackendSuite):
+        device = "mine"
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+
+from tiny_ir import (
+    ELEMENTWISE,
+    AxisKind,
+    DType,
+    Op,
+    ReduceArg,
+    UOp,
+    const,
+    dtypes,
+    has_meaning,
+    make,
+    pack_values,
+    unpack_values,
+)
+from tiny_plugin import Program, Target
+from tiny_testing.programs import (
+    INDEX_DTYPE,
+    Bench,
+    Case,
+    Scalar,
+    batch,
+    contents_of,
+    first_difference,
+    load,
+    loop,
+    number,
+    parameter,
+    program_of,
+    reduction,
+    register,
+    scratch,
+    specials,
+    store,
+    variable,
+)
+
+_CONVERSIONS = (Op.CAST, Op.BITCAST)
+_PLAIN_OPS = sorted(ELEMENTWISE - set(_CONVERSIONS), key=lambda op: op.name)
+_COMPARISONS = (Op.CMPLT, Op.CMPLE, Op.CMPEQ, Op.CMPNE)
+_REDUCING = (Op.ADD, Op.MUL, Op.MAX, Op.MIN, Op.AND, Op.OR, Op.XOR)
+_TERNARY = (Op.WHERE, Op.FMA)
+_STORED = tuple(dtype for dtype in dtypes.DTYPES.values() if dtype.nbytes)
+_MOST_ROWS = 700
+"""Rows of a case: all pairs of special values, or every so many of them."""
+
+
+class BackendSuite:
+    """Subclass it, name the device, and let pytest collect the subclass.
+
+    Attributes:
+        device: the name of the runtime.
+        renderer: another renderer than the runtime's own.
+        compiler: another compiler than the runtime's own.
+    """
+
+    device = ""
+    renderer = ""
+    compiler = ""
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def bench(cls) -> Bench:
+        """The device under test."""
+        return Bench.open(cls.device, renderer=cls.renderer, compiler=cls.compiler)
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def target(cls, bench: Bench) -> Target:
+        """What the device says it can do."""
+        return bench.runtime.target
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def oracle(cls) -> Bench:
+        """The reference: every op as its table row says."""
+        return Bench.open("python")
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def agree(cls, bench: Bench, oracle: Bench) -> Agree:
+        """Check that the device and the reference leave equal bytes in every argument."""
+
+        def check(
+            program: Program, contents: Sequence[bytes], values: Sequence[int] = ()
+        ) -> list[bytes]:
+            expected = oracle.run(program, contents, values)
+            found = bench.run(program, contents, values)
+            for position, argument in enumerate(program.arguments):
+                place = first_difference(argument.dtype, found[position], expected[position])
+                if place is not None:
+                    _fail(bench, program, contents, position, place, found, expected)
+            return found
+
+        return check
+
+    # Memory
+
+    @pytest.mark.parametrize("nbytes", [1, 3, 64, 4096, 100_003])
+    def test_memory_keeps_what_was_copied_in(self, bench: Bench, nbytes: int) -> None:
+        runtime = bench.runtime
+        content = bytes(i * 7 % 251 for i in range(nbytes))
+        memory = runtime.allocate(nbytes)
+        mark = runtime.copy_in(memory, content)
+        found = bytearray(nbytes)
+        runtime.wait(runtime.copy_out(memory, found, (mark,)))
+        runtime.free(memory)
+        assert bytes(found) == content
+
+    def test_a_piece_of_memory_is_its_part(self, bench: Bench) -> None:
+        runtime = bench.runtime
+        memory = runtime.allocate(256)
+        runtime.wait(runtime.copy_in(memory, bytes(256)))
+        mark = runtime.copy_in(memory.piece(64, 32), b"\1" * 32)
+        found = bytearray(256)
+        runtime.wait(runtime.copy_out(memory, found, (mark,)))
+        part = bytearray(16)
+        runtime.wait(runtime.copy_out(memory.piece(88, 16), part))
+        runtime.free(memory)
+        assert bytes(found) == bytes(64) + b"\1" * 32 + bytes(160)
+        assert bytes(part) == b"\1" * 8 + bytes(8)
+
+    def test_blocks_do_not_share_bytes(self, bench: Bench) -> None:
+        runtime = bench.runtime
+        memories = [runtime.allocate(100) for _ in range(8)]
+        for i, memory in enumerate(memories):
+            runtime.wait(runtime.copy_in(memory, bytes([i]) * 100))
+        for i, memory in enumerate(memories):
+            found = bytearray(100)
+            runtime.wait(runtime.copy_out(memory, found))
+            assert bytes(found) == bytes([i]) * 100
+            runtime.free(memory)
+
+    def test_the_clock_goes_forward(self, bench: Bench) -> None:
+        first, second = bench.runtime.clock(), bench.runtime.clock()
+        assert second >= first
+
+    # Ops
+
+    @pytest.mark.parametrize("op", _PLAIN_OPS, ids=lambda op: op.name)
+    def test_op_gives_the_bits_of_its_meaning(self, agree: Agree, target: Target, op: Op) -> None:
+        cases = _cases_of(op, target)
+        agree(batch(target, f"every_{op.name.lower()}", cases), contents_of(cases))
+
+    @pytest.mark.parametrize("op", _PLAIN_OPS, ids=lambda op: op.name)
+    def test_wide_op_does_so_in_every_lane(self, agree: Agree, target: Target, op: Op) -> None:
+        lanes = _lanes_of(target)
+        cases = [case.padded(lanes) for case in _cases_of(op, target)]
+        agree(batch(target, f"wide_{op.name.lower()}", cases, lanes), contents_of(cases))
+
+    @pytest.mark.parametrize("source", _STORED, ids=lambda dtype: dtype.name)
+    def test_cast_gives_the_bits_of_its_meaning(
+        self, agree: Agree, target: Target, source: DType
+    ) -> None:
+        cases = _casts_of(source, target)
+        agree(batch(target, f"cast_from_{source.name}", cases), contents_of(cases))
+        if target.form == "wide":
+            cases = [case.padded(_lanes_of(target)) for case in cases]
+            program = batch(target, f"wide_cast_from_{source.name}", cases, _lanes_of(target))
+            agree(program, contents_of(cases))
+
+    @pytest.mark.parametrize("source", _STORED, ids=lambda dtype: dtype.name)
+    def test_bitcast_keeps_the_bits(self, agree: Agree, target: Target, source: DType) -> None:
+        if not (target.supports(Op.BITCAST, source) and target.stores(source)):
+            pytest.skip(f"the target does not claim BITCAST of {source.name}")
+        values = tuple(specials(source))
+        cases = [
+            Case(Op.BITCAST, dtype, (source,), (values,))
+            for dtype in _STORED
+            if dtype.nbytes == source.nbytes and target.stores(dtype)
+            if target.supports(Op.BITCAST, dtype)
+        ]
+        agree(batch(target, f"bitcast_from_{source.name}", cases), contents_of(cases))
+
+    @pytest.mark.parametrize("dtype", _STORED, ids=lambda dtype: dtype.name)
+    def test_load_store_and_constants_keep_bits(
+        self, agree: Agree, target: Target, dtype: DType
+    ) -> None:
+        _needs_storage(target, dtype)
+        values = specials(dtype)
+        axis = loop(0, len(values))
+        source, copied, constants = (parameter(slot, dtype, len(values)) for slot in (2, 0, 1))
+        copy = store(copied, axis, load(source, axis))
+        writes = [store(constants, number(i), const(dtype, v)) for i, v in enumerate(values)]
+        program = program_of(f"copy_{dtype.name}", target, axis, copy, copy.end(axis), *writes)
+        empty = bytes(len(values) * dtype.nbytes)
+        agree(program, [empty, empty, pack_values(dtype, values)])
+
+    # Sums and other accumulators
+
+    @pytest.mark.parametrize("op", _REDUCING, ids=lambda op: op.name)
+    def test_accumulator_combines_in_order(self, agree: Agree, target: Target, op: Op) -> None:
+        for dtype in _reduced(op, target):
+            values = _some(specials(dtype), 48)
+            contents = [bytes(dtype.nbytes), pack_values(dtype, values)]
+            agree(reduction(target, op, dtype, len(values)), contents)
+
+    @pytest.mark.parametrize("op", _REDUCING, ids=lambda op: op.name)
+    def test_wide_accumulator_ends_in_the_tree_of_halves(
+        self, agree: Agree, target: Target, op: Op
+    ) -> None:
+        lanes = _lanes_of(target)
+        for dtype in _reduced(op, target):
+            values = _some(specials(dtype), 3 * lanes)
+            contents = [bytes(dtype.nbytes), pack_values(dtype, values)]
+            agree(reduction(target, op, dtype, len(values), lanes), contents)
+
+    def test_accumulators_live_through_nested_loops(self, agree: Agree, target: Target) -> None:
+        rows, columns, inner = 3, 5, 4
+        left = parameter(1, dtypes.int32, rows * inner)
+        right = parameter(2, dtypes.int32, inner * columns)
+        out = parameter(0, dtypes.int32, rows * columns)
+        i, j, k = loop(0, rows), loop(1, columns), loop(2, inner, AxisKind.REDUCE)
+        total = register(0, dtypes.int32)
+        start = make(Op.STORE, None, (total.after(i, j), const(dtypes.int32, 0)))
+        product = load(left, i * number(inner) + k) * load(right, k * number(columns) + j)
+        before = make(Op.LOAD, None, (total.after(start, k),))
+        step = make(Op.STORE, None, (total, before + product))
+        inner_end = step.end(k)
+        result = make(Op.LOAD, None, (total.after(inner_end),))
+        write = store(out, i * number(columns) + j, result)
+        program = program_of(
+            "matrix_product", target, i, j, start, k, step, inner_end, write, write.end(j, i)
+        )
+        values = [pack_values(dtypes.int32, range(1, size + 1)) for size in (12, 20)]
+        found = agree(program, [bytes(4 * rows * columns), *values])
+        assert unpack_values(dtypes.int32, found[0])[0] == 1 * 1 + 2 * 6 + 3 * 11 + 4 * 16
+
+    def test_two_accumulators_swap_through_a_loop(self, agree: Agree, target: Target) -> None:
+        a, b = register(0, dtypes.int64), register(1, dtypes.int64)
+        starts = [
+            make(Op.STORE, None, (one, const(dtypes.int64, value)))
+            for one, value in ((a, 0), (b, 1))
+        ]
+        axis = loop(0, 30, AxisKind.SERIAL)
+        old_a = make(Op.LOAD, None, (a.after(*starts, axis),))
+        old_b = make(Op.LOAD, None, (b.after(*starts, axis),))
+        steps = [
+            make(Op.STORE, None, (a, old_b)),
+            make(Op.STORE, None, (b, old_a + old_b)),
+        ]
+        end = make(Op.END, None, (steps[1], axis))
+        result = make(Op.LOAD, None, (a.after(*steps, end),))
+        write = store(parameter(0, dtypes.int64, 1), number(0), result)
+        program = program_of("fibonacci", target, *starts, axis, old_a, old_b, *steps, end, write)
+        found = agree(program, [bytes(8)])
+        assert unpack_values(dtypes.int64, found[0]) == [832040]
+
+    # Loops and launches
+
+    @pytest.mark.parametrize("size", [0, 1, 7])
+    def test_symbolic_loop_runs_as_often_as_it_is_told(
+        self, agree: Agree, target: Target, size: int
+    ) -> None:
+        n = variable("n", 0, 7)
+        axis = loop(0, n)
+        count = register(0, dtypes.int32)
+        start = make(Op.STORE, None, (count, const(dtypes.int32, 100)))
+        before = make(Op.LOAD, None, (count.after(start, axis),))
+        step = make(Op.STORE, None, (count, before + 1))
+        end = step.end(axis)
+        result = make(Op.LOAD, None, (count.after(end),))
+        write = store(parameter(0, dtypes.int32, 1), number(0), result)
+        program = program_of("count", target, n, start, axis, step, end, write)
+        found = agree(program, [bytes(4)], (size,))
+        assert unpack_values(dtypes.int32, found[0]) == [100 + size]
+
+    def test_grid_runs_every_position(self, agree: Agree, target: Target) -> None:
+        if not target.grid_axes:
+            pytest.skip("the target has no grid")
+        positions = 5
+        position = make(Op.SPECIAL, None, (number(positions),), "grid0")
+        out = parameter(0, dtypes.int32, positions)
+        value = position.cast(dtypes.int32) * 3 + 1
+        program = program_of(
+            "positions", target, position, store(out, position, value), grid=(positions,)
+        )
+        found = agree(program, [bytes(4 * positions)])
+        assert unpack_values(dtypes.int32, found[0]) == [1, 4, 7, 10, 13]
+
+    def test_scratch_is_the_workers_own(self, agree: Agree, target: Target) -> None:
+        if target.space("scratch") is None:
+            pytest.skip("the target has no scratch")
+        size = 9
+        first, second = scratch(0, dtypes.int16, size), scratch(1, dtypes.float64, size)
+        source, out = parameter(1, dtypes.int16, size), parameter(0, dtypes.float64, size)
+        i, j = loop(0, size), loop(1, size)
+        fill = store(first, i, load(source, i))
+        convert = store(second, i, load(source, i).cast(dtypes.float64))
+        filled = make(Op.END, None, (make(Op.SINK, None, (fill, convert)), i))
+        backwards = load(first.after(filled), number(size - 1) - j).cast(dtypes.float64)
+        write = store(out, j, backwards + load(second.after(filled), j))
+        program = program_of("reverse", target, i, fill, convert, filled, j, write, write.end(j))
+        values = pack_values(dtypes.int16, range(size))
+        found = agree(program, [bytes(8 * size), values])
+        assert unpack_values(dtypes.float64, found[0]) == [float(size - 1)] * size
+
+    def test_launches_in_a_row_see_each_other(self, bench: Bench, target: Target) -> None:
+        axis = loop(0, 4)
+        data = parameter(0, dtypes.int32, 4)
+        write = store(data, axis, load(data, axis) * 2 + 1)
+        program = program_of("twice_plus_one", target, axis, write, write.end(axis))
+        runtime, executable = bench.runtime, bench.executable_of(program)
+        memory = runtime.allocate(16)
+        mark = runtime.copy_in(memory, pack_values(dtypes.int32, [0, 1, 2, 3]))
+        for _ in range(3):
+            mark = runtime.launch(executable, (memory,), (), (mark,))
+        found = bytearray(16)
+        runtime.wait(runtime.copy_out(memory, found, (mark,)))
+        runtime.free(memory)
+        assert unpack_values(dtypes.int32, found) == [7, 15, 23, 31]
+
+    def test_arguments_may_be_pieces_of_one_block(self, bench: Bench, target: Target) -> None:
+        axis = loop(0, 8)
+        write = store(
+            parameter(0, dtypes.int32, 8), axis, load(parameter(1, dtypes.int32, 8), axis)
+        )
+        program = program_of("copy_piece", target, axis, write, write.end(axis))
+        runtime, executable = bench.runtime, bench.executable_of(program)
+        memory = runtime.allocate(128)
+        mark = runtime.copy_in(memory, pack_values(dtypes.int32, range(32)))
+        pieces = (memory.piece(64, 32), memory.piece(0, 32))
+        mark = runtime.launch(executable, pieces, (), (mark,))
+        found = bytearray(128)
+        runtime.wait(runtime.copy_out(memory, found, (mark,)))
+        runtime.free(memory)
+        expected = [*range(16), *range(8), *range(24, 32)]
+        assert unpack_values(dtypes.int32, found) == expected
+
+    # Gates
+
+    @pytest.mark.parametrize("dtype", _STORED, ids=lambda dtype: dtype.name)
+    def test_gated_accesses_touch_nothing_outside(
+        self, agree: Agree, target: Target, dtype: DType
+    ) -> None:
+        _needs_storage(target, dtype)
+        size, shift = 6, 2
+        axis = loop(0, size)
+        source, out = parameter(1, dtype, size), parameter(0, dtype, size)
+        offset = axis - number(shift)
+        inside = number(0).alu(Op.CMPLE, offset)
+        value = load(source, offset, otherwise=const(dtype, 1), gate=inside)
+        write = store(out, offset + number(3), value, gate=offset < number(3))
+        program = program_of(f"gated_{dtype.name}", target, axis, write, write.end(axis))
+        values = pack_values(dtype, _some(specials(dtype), size))
+        agree(program, [pack_values(dtype, [0] * size), values])
+
+    @pytest.mark.parametrize("dtype", _STORED, ids=lambda dtype: dtype.name)
+    def test_wide_gated_accesses_touch_nothing_outside(
+        self, agree: Agree, target: Target, dtype: DType
+    ) -> None:
+        lanes = _lanes_of(target)
+        _needs_storage(target, dtype)
+        size = lanes + lanes // 2
+        axis = loop(0, 2)
+        source, out = parameter(1, dtype, size), parameter(0, dtype, size)
+        start = axis * number(lanes)
+        inside = _splat(start, lanes) + _iota(lanes)
+        gate = inside < _splat(number(size), lanes)
+        value = load(source, start, lanes, otherwise=const(dtype, 1), gate=gate)
+        write = store(out, start, value, lanes, gate=gate)
+        program = program_of(f"wide_gated_{dtype.name}", target, axis, write, write.end(axis))
+        values = pack_values(dtype, _some(specials(dtype), size))
+        agree(program, [pack_values(dtype, [0] * size), values])
+
+    @pytest.mark.parametrize("dtype", _STORED, ids=lambda dtype: dtype.name)
+    def test_lanes_gather_and_scatter(self, agree: Agree, target: Target, dtype: DType) -> None:
+        lanes = _lanes_of(target)
+        _needs_storage(target, dtype)
+        source, out = parameter(1, dtype, 2 * lanes), parameter(0, dtype, lanes)
+        last, again = parameter(2, dtype, lanes), parameter(3, dtype, lanes)
+        iota = _iota(lanes)
+        backwards = _splat(number(2 * lanes - 2), lanes) - iota * _splat(number(2), lanes)
+        gathered = load(source, backwards)
+        gate = iota < _splat(number(lanes // 2), lanes)
+        far = iota * _splat(number(1 << 40), lanes)
+        near = make(Op.WHERE, None, (gate, iota, far))
+        some = load(source, near, otherwise=gathered, gate=gate)
+        # All lanes go to two places: of equal offsets the last lane wins.
+        parity = make(Op.AND, None, (iota, _splat(number(1), lanes)))
+        writes = [
+            store(out, iota, gathered),
+            store(last, parity, gathered),
+            store(again, near, some, gate=gate),
+        ]
+        program = program_of(f"gather_{dtype.name}", target, *writes)
+        empty = pack_values(dtype, [0] * lanes)
+        values = pack_values(dtype, _some(specials(dtype), 2 * lanes))
+        agree(program, [empty, values, empty, empty])
+
+    # Lanes
+
+    def test_lanes_can_be_rearranged(self, agree: Agree, target: Target) -> None:
+        _lanes_of(target)
+        source, out = parameter(1, dtypes.float32, 8), parameter(0, dtypes.float32, 15)
+        x = load(source, number(0), 4)
+        y = load(source, number(4), 4)
+        mixed = make(Op.SHUFFLE, None, (x, y), (7, 0, 5, 2))
+        longer = make(Op.SHUFFLE, None, (x,), (3, 2, 1, 0, 0, 1, 2, 3))
+        third = make(Op.EXTRACT, None, (y,), 2)
+        stacked = make(Op.STACK, None, (third, const(dtypes.float32, -0.0), third * third))
+        writes = [
+            store(out, number(0), mixed, 4),
+            store(out, number(4), longer, 8),
+            store(out, number(12), stacked, 3),
+        ]
+        values = pack_values(dtypes.float32, [1.5, -2.0, 3.25, 4.0, 5.5, 6.0, -7.5, 8.0])
+        agree(program_of("rearrange", target, *writes), [bytes(60), values])
+
+    @pytest.mark.parametrize("lanes", [1, 2, 3, 5, 6, 12, 16])
+    def test_lanes_are_combined_in_the_tree_of_halves(
+        self, agree: Agree, target: Target, lanes: int
+    ) -> None:
+        _lanes_of(target)
+        x = load(parameter(1, dtypes.float32, lanes), number(0), lanes)
+        total = make(Op.REDUCE, None, (x,), ReduceArg(Op.ADD, (0,)))
+        write = store(parameter(0, dtypes.float32, 1), number(0), total)
+        values = pack_values(dtypes.float32, [1.1**i * (-1) ** i * 1e3 for i in range(lanes)])
+        agree(program_of(f"tree_{lanes}", target, write), [bytes(4), values])
+
+
+Agree = Callable[..., list[bytes]]
+"""Runs a program on the device and on the reference, compares, and returns the device's bytes."""
+
+
+def _fail(
+    bench: Bench,
+    program: Program,
+    contents: Sequence[bytes],
+    position: int,
+    place: int,
+    found: Sequence[bytes],
+    expected: Sequence[bytes],
+) -> None:
+    dtype = program.arguments[position].dtype
+    got, wanted = (unpack_values(dtype, data[position])[place] for data in (found, expected))
+    lines = [
+        f"{program.name}: element {place} of argument {position} ({dtype.name}) "
+        f"is {got!r}; the reference has {wanted!r}"
+    ]
+    for i, argument in enumerate(program.arguments):
+        if not argument.written and place < argument.elements:
+            value = unpack_values(argument.dtype, contents[i])[place]
+            lines.append(f"  argument {i} ({argument.dtype.name}) holds {value!r} there")
+    text = bench.source_of(program).text if bench.renderer else ""
+    pytest.fail("\n".join([*lines, text]))
+
+
+def _needs_storage(target: Target, dtype: DType) -> None:
+    if not target.stores(dtype):
+        pytest.skip(f"the target does not store {dtype.name}")
+
+
+def _lanes_of(target: Target) -> int:
+    """A width that the target has registers for."""
+    if target.form != "wide":
+        pytest.skip("the target splits lanes")
+    return max(2, target.lanes(dtypes.float32))
+
+
+def _splat(value: UOp, lanes: int) -> UOp:
+    return make(Op.SPLAT, None, (value,), lanes)
+
+
+def _iota(lanes: int) -> UOp:
+    return make(Op.IOTA, INDEX_DTYPE, (), lanes)
+
+
+def _some(values: Sequence[Scalar], count: int) -> list[Scalar]:
+    """`count` of the values, in an order that mixes them."""
+    return [values[i * 7 % len(values)] for i in range(count)]
+
+
+# Which values -----------------------------------------------------------------------------------
+
+
+def _cases_of(op: Op, target: Target) -> list[Case]:
+    """A case for each dtype in which the target claims an op; the test is skipped without any."""
+    cases = [
+        _case(op, dtype)
+        for dtype in _STORED
+        if target.supports(op, dtype) and target.stores(dtype) and has_meaning(op, dtype)
+    ]
+    if not cases:
+        pytest.skip(f"the target does not claim {op.name}")
+    return cases
+
+
+def _case(op: Op, dtype: DType) -> Case:
+    values = specials(dtype)
+    result = dtypes.bool_ if op in _COMPARISONS else dtype
+    sources = (dtypes.bool_, dtype, dtype) if op is Op.WHERE else (dtype,) * _arity(op)
+    domains = [specials(source) for source in sources]
+    if op in (Op.SHL, Op.SHR):
+        domains[1] = [0, 1, 2, dtype.bits // 2, dtype.bits - 1]
+    elif op is Op.THREEFRY:
+        domains = [[0, 1, 2**32 - 1, 2**32, 2**64 - 1]] * 2
+    rows = [row for row in _rows(domains) if _is_defined(op, dtype, row)]
+    assert rows, f"{op.name} has no arguments among {values}"
+    return Case(op, result, sources, tuple(zip(*rows, strict=True)))
+
+
+def _arity(op: Op) -> int:
+    return 3 if op in _TERNARY else 2 if op in _BINARY else 1
+
+
+_BINARY = frozenset(
+    (Op.ADD, Op.SUB, Op.MUL, Op.FDIV, Op.FLOORDIV, Op.FLOORMOD, Op.CDIV, Op.CMOD, Op.MAX, Op.MIN)
+    + (Op.AND, Op.OR, Op.XOR, Op.SHL, Op.SHR, Op.POW, Op.THREEFRY, *_COMPARISONS)
+)
+
+
+def _rows(domains: Sequence[Sequence[Scalar]]) -> Iterator[tuple[Scalar, ...]]:
+    """All combinations, or every so many of them where there are too many."""
+    total = 1
+    for domain in domains:
+        total *= len(domain)
+    step = -(-total // _MOST_ROWS)
+    # A step that shares no factor with the sizes visits every value of every domain.
+    while step > 1 and any(len(domain) % step == 0 for domain in domains):
+        step += 1
+    return itertools.islice(itertools.product(*domains), 0, None, step)
+
+
+def _is_defined(op: Op, dtype: DType, row: Sequence[Scalar]) -> bool:
+    """Whether the program level gives an op a meaning here: stages before see to the rest."""
+    if dtype.is_int and op in (Op.CDIV, Op.CMOD):
+        return row[1] != 0 and not (row[0] == dtype.minimum and row[1] == -1)
+    return True
+
+
+def _casts_of(source: DType, target: Target) -> list[Case]:
+    if not (target.supports(Op.CAST, source) and target.stores(source)):
+        pytest.skip(f"the target does not claim CAST of {source.name}")
+    cases = []
+    for dtype in _STORED:
+        if target.supports(Op.CAST, dtype) and target.stores(dtype):
+            values = tuple(v for v in specials(source) if _converts(v, source, dtype))
+            cases.append(Case(Op.CAST, dtype, (source,), (values,)))
+    return cases
+
+
+def _converts(value: Scalar, source: DType, dtype: DType) -> bool:
+    """Whether a float is in the range of an integer type: the program level takes that as given."""
+    if not (source.is_float and dtype.is_int):
+        return True
+    return value == value and abs(value) < 2.0**70 and dtype.minimum <= int(value) <= dtype.maximum
+
+
+def _reduced(op: Op, target: Target) -> list[DType]:
+    found = [
+        dtype
+        for dtype in _STORED
+        if target.supports(op, dtype) and target.stores(dtype) and not dtype.is_bool
+    ]
+    if not found:
+        pytest.skip(f"the target does not claim {op.name}")
+    return found
