@@ -1,1 +1,7 @@
 """A lazy tensor library that compiles itself."""
+
+from tiny_ir import DType, TinyError, dtypes
+from tiny_tensor.session import Session, current_session
+from tiny_tensor.tensor import Tensor
+
+__all__ = ["DType", "Session", "Tensor", "TinyError", "current_session", "dtypes"]

@@ -1,0 +1,191 @@
+"""Data from Python and NumPy becomes bytes, and bytes become NumPy arrays and nested lists.
+
+NumPy is imported here only, and at its first use: `import tiny_tensor` does without it.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeAlias, Union
+
+from tiny_ir import (
+    ArgumentError,
+    ArgumentTypeError,
+    DType,
+    DTypeError,
+    ShapeError,
+    decoder,
+    dtypes,
+    pack_values,
+    unpack_values,
+    value_in,
+)
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    import numpy
+
+Scalar: TypeAlias = bool | int | float
+Nested: TypeAlias = Union[Scalar, "Sequence[Nested]"]
+
+
+def is_array(value: object) -> bool:
+    """Whether a value is a NumPy array or scalar; without NumPy loaded there are none."""
+    numpy = sys.modules.get("numpy")
+    return numpy is not None and isinstance(value, numpy.ndarray | numpy.generic)
+
+
+def array_bytes(value: object) -> tuple[memoryview, tuple[int, ...], DType]:
+    """The bytes, shape and dtype of a NumPy array, in the order of rows.
+
+    Raises:
+        DTypeError: there is no such dtype here.
+    """
+    import numpy
+
+    array = numpy.asarray(value)
+    dtype = dtypes.DTYPES.get(array.dtype.name)
+    if dtype is None or dtype.nbytes != array.dtype.itemsize:
+        raise DTypeError(
+            f"a NumPy array of {array.dtype} cannot become a Tensor.",
+            why="there is no dtype of that kind here.",
+            fix="convert it first, for example array.astype('float32').",
+        )
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    flat = numpy.ascontiguousarray(native).reshape(-1)
+    return flat.view(numpy.uint8).data, array.shape, dtype
+
+
+def nested_values(data: Nested) -> tuple[list[Scalar], tuple[int, ...]]:
+    """The numbers of nested lists in row-major order, and their shape.
+
+    Raises:
+        ShapeError: lists of one level differ in length.
+        ArgumentTypeError: there is something that is not a number.
+
+    Example:
+        >>> nested_values([[1, 2, 3], [4, 5, 6]])
+        ([1, 2, 3, 4, 5, 6], (2, 3))
+    """
+    level: list[object] = [data]
+    shape: list[int] = []
+    while level and isinstance(level[0], list | tuple):
+        lengths = {len(item) if isinstance(item, list | tuple) else -1 for item in level}
+        if len(lengths) != 1:
+            raise ShapeError(
+                f"lists of different lengths, {sorted(lengths)}, stand at one level.",
+                why="a Tensor is rectangular: all lists of a level have one length.",
+                fix="fill up the shorter lists.",
+            )
+        shape.append(lengths.pop())
+        level = [value for item in level for value in item]  # type: ignore[attr-defined]
+    values: list[Scalar] = []
+    for value in level:
+        if isinstance(value, bool | int | float):
+            values.append(value)
+        elif is_array(value) and getattr(value, "shape", None) == ():
+            values.append(value.item())  # type: ignore[attr-defined]
+        else:
+            raise _not_a_number(value)
+    return values, tuple(shape)
+
+
+def _not_a_number(value: object) -> ArgumentTypeError | ShapeError:
+    if isinstance(value, list | tuple):
+        return ShapeError(
+            f"a list stands beside numbers: {value!r}.",
+            why="a Tensor is rectangular: a level holds lists or numbers.",
+            fix="make all items of a level numbers, or all lists.",
+        )
+    return ArgumentTypeError(
+        f"{value!r} is not a number.",
+        why="a Tensor is made of Python numbers, nested lists of them, or NumPy arrays.",
+        fix="convert it first.",
+    )
+
+
+def dtype_of_values(values: Sequence[Scalar], default_float: DType) -> DType:
+    """The dtype that Python numbers get: bool, int32 (int64 or uint64 where they are large), float.
+
+    Example:
+        >>> from tiny_ir import dtypes
+        >>> dtype_of_values([1, 2**31], dtypes.float32)
+        dtypes.int64
+    """
+    kinds = {type(value) for value in values}
+    if kinds == {bool}:
+        return dtypes.bool_
+    if not kinds or any(issubclass(kind, float) for kind in kinds):
+        return default_float
+    return int_dtype(min(values), max(values))
+
+
+def int_dtype(minimum: Scalar, maximum: Scalar) -> DType:
+    """The first of int32, int64 and uint64 that holds all values from `minimum` to `maximum`.
+
+    Raises:
+        ArgumentError: none does.
+    """
+    for dtype in (dtypes.int32, dtypes.int64, dtypes.uint64):
+        if dtype.minimum <= minimum and maximum <= dtype.maximum:
+            return dtype
+    raise ArgumentError(
+        f"integers from {minimum} to {maximum} fit no dtype.",
+        why="the widest are int64 and uint64.",
+        fix="use floats, or smaller numbers.",
+    )
+
+
+def packed(values: Sequence[Scalar], dtype: DType) -> bytes:
+    """Python numbers as the bytes of a dtype; floats are truncated for an int dtype.
+
+    Raises:
+        ArgumentError: an integer does not fit the dtype.
+    """
+    if dtype.is_int:
+        for value in values:
+            if isinstance(value, int) and not dtype.minimum <= value <= dtype.maximum:
+                raise ArgumentError(
+                    f"{value} is not a value of {dtype.name}.",
+                    why=f"{dtype.name} holds {dtype.minimum} to {dtype.maximum}.",
+                    fix="choose a wider dtype, or make the Tensor first and cast it.",
+                )
+    try:
+        if dtype.format and not dtype.is_bool:
+            return struct.pack(f"<{len(values)}{dtype.format}", *values)
+    except (struct.error, OverflowError):
+        pass  # floats for integers are truncated, and floats out of range become infinite
+    return pack_values(dtype, [value_in(dtype, value) for value in values])
+
+
+def to_numpy(data: bytearray, dtype: DType, shape: tuple[int, ...]) -> numpy.ndarray[Any, Any]:
+    """An array over bytes of ours; dtypes that NumPy lacks become float32."""
+    import numpy
+
+    if dtype.format:
+        return numpy.frombuffer(data, numpy.dtype(dtype.format)).reshape(shape)
+    if dtype is dtypes.bfloat16:
+        words = numpy.frombuffer(data, numpy.uint16).astype(numpy.uint32) << 16
+        return words.view(numpy.float32).reshape(shape)
+    value = decoder(dtype)
+    table = numpy.array([value(bits) for bits in range(256)], numpy.float32)
+    return table[numpy.frombuffer(data, numpy.uint8)].reshape(shape)
+
+
+def to_nested(data: bytearray, dtype: DType, shape: tuple[int, ...]) -> Nested:
+    """Nested lists of Python numbers; one number for shape ().
+
+    Example:
+        >>> from tiny_ir import dtypes
+        >>> to_nested(bytearray([1, 2, 3, 4]), dtypes.uint8, (2, 2))
+        [[1, 2], [3, 4]]
+    """
+    level: list[Nested] = list(unpack_values(dtype, data))
+    for size in reversed(shape[1:]):
+        count = math.prod(shape) if size == 0 else len(level) // size
+        level = [level[n * size : (n + 1) * size] for n in range(count)]
+    return level if shape else level[0]

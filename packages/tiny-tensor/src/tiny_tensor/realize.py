@@ -1,0 +1,142 @@
+"""A Tensor's whole way: graph -> kernels -> Program -> Source -> Binary -> run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from tiny_ir import Op, RunError, UOp, make
+from tiny_plugin import Memory
+from tiny_tensor.canonical import canonical_of
+from tiny_tensor.pending import Pending, pending_of
+from tiny_tensor.schedule_cache import ScheduleCache
+from tiny_tensor.session import Session
+from tiny_tensor.sizes import concrete_shape
+from tiny_tensor.storage import memory_of_rows
+
+if TYPE_CHECKING:
+    from tiny_ir import DType
+    from tiny_tensor.tensor_core import TensorCore
+
+
+def realize(tensors: Sequence[TensorCore], session: Session) -> None:
+    """Compute tensors together: afterwards their data is in memory.
+
+    Inside a captured function this does nothing: its results are computed when it returns.
+    """
+    if session.capture is not None:
+        return
+    with session.lock:
+        done: dict[UOp, UOp] = {}
+        wanted = {session.finished.resolve(tensor.uop, done): tensor.device for tensor in tensors}
+        compute(wanted, session)
+
+
+def compute(wanted: dict[UOp, str], session: Session) -> None:
+    """Run what is missing for graph nodes, each on a device. The caller holds the lock.
+
+    Here is the whole way, in its own words.
+    """
+    # Tensor -> graph
+    done: dict[UOp, UOp] = {}
+    others = (session.finished.resolve(t.uop, done) for t in session.live_tensors())
+    pending = pending_of(wanted, others, session)
+    if pending is None:
+        return
+    canonical = canonical_of(pending.sink)
+
+    # graph -> kernels -> Program -> Source -> Binary: from memory, from disk, or made now
+    start = perf_counter()
+    plan = schedules_of(session).plan_of(canonical.graph)
+    ready = perf_counter()
+
+    # Binary -> run
+    memories = [memory_of(buffer, session) for buffer in canonical.buffers]
+    plan.run(memories, canonical.values, session)
+    settle(pending, session)
+
+    session.counters.realizes += 1
+    session.counters.compile_seconds += ready - start
+    session.counters.run_seconds += perf_counter() - ready
+
+
+def schedules_of(session: Session) -> ScheduleCache:
+    """The Session's Plans."""
+    if session.schedules is None:
+        session.schedules = ScheduleCache(session)
+    return session.schedules
+
+
+def memory_of(buffer: UOp, session: Session) -> Memory:
+    """The memory of a BUFFER; one that has none yet gets some."""
+    allocation = session.allocation_of(buffer)
+    if allocation is not None:
+        return allocation.memory
+    if session.is_overwritten(buffer):
+        raise RunError(
+            "a version of a tensor is asked for that no longer exists.",
+            why="its memory was written in place, and nothing alive said that it is still needed.",
+            fix="keep the Tensor itself instead of its graph node.",
+        )
+    return session.allocate(buffer)
+
+
+def settle(pending: Pending, session: Session) -> None:
+    """Let tensors find their data: their nodes lead to memory now, and old versions are gone."""
+    for buffer, newer in pending.moved:
+        session.move(buffer, newer)
+    for node, result in pending.results.items():
+        session.finished.add(node, result)
+    done: dict[UOp, UOp] = {}
+    for tensor in session.live_tensors():
+        tensor.settle(session, done)
+
+
+def upload(
+    data: bytes | bytearray | memoryview, dtype: DType, device: str, session: Session
+) -> UOp:
+    """A BUFFER on a device with these bytes."""
+    elements = memoryview(data).nbytes // dtype.nbytes
+    buffer = session.new_buffer(dtype, elements, device)
+    with session.lock:
+        place = session.device(device)
+        memory = session.allocate(buffer)
+        if elements:
+            place.mark = place.runtime.copy_in(memory, data, place.marks())
+        session.counters.copies += 1
+        session.counters.copied_nbytes += memory.nbytes
+    if session.capture is not None:
+        session.capture.makes(buffer)
+    return buffer
+
+
+def read_bytes(tensor: TensorCore, session: Session) -> tuple[bytearray, tuple[int, ...]]:
+    """The elements of a tensor in row-major order, and its shape in numbers."""
+    if session.capture is not None:
+        session.capture.reads(tensor)
+    with session.lock:
+        realize((tensor,), session)
+        shape = concrete_shape(tensor.shape)
+        rows = _rows(tensor.uop, tensor.device, session)
+        data = bytearray(math.prod(shape) * tensor.dtype.nbytes)
+        if data:
+            place = session.device(tensor.device)
+            mark = place.runtime.copy_out(memory_of(rows, session), data, place.marks())
+            place.runtime.wait(mark)
+        session.counters.copies += 1
+        session.counters.copied_nbytes += len(data)
+    return data, shape
+
+
+def _rows(node: UOp, device: str, session: Session) -> UOp:
+    """A BUFFER that starts with the elements of a node in row-major order."""
+    found = session.finished.resolve(node, {})
+    buffer = memory_of_rows(found)
+    if buffer is None:
+        copy = make(Op.CONTIGUOUS, None, (found,))
+        compute({copy: device}, session)
+        buffer = memory_of_rows(session.finished.resolve(copy, {}))
+        assert buffer is not None, "what was just computed lies in row-major order"
+    return buffer

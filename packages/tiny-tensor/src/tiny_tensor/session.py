@@ -1,0 +1,245 @@
+"""All that a run remembers: devices, memory, caches, live tensors, random draws, counters."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from contextvars import ContextVar, Token
+from threading import RLock
+from typing import TYPE_CHECKING, Self
+from weakref import WeakKeyDictionary, ref
+
+from tiny_ir import BufferArg, DeviceError, DType, Op, UOp, make
+from tiny_plugin import Mark, Memory, Options, Registry, Runtime, Target
+from tiny_tensor import settings
+from tiny_tensor.counters import Counters
+from tiny_tensor.finished import Finished
+from tiny_tensor.launch_values import bound
+from tiny_tensor.memory import Allocation, Arena
+from tiny_tensor.random_stream import RandomStream
+from tiny_tensor.toolchain import Toolchain
+
+if TYPE_CHECKING:
+    from tiny_tensor.capture import Capture
+    from tiny_tensor.schedule_cache import ScheduleCache
+    from tiny_tensor.tensor_core import TensorCore
+
+
+class Device:
+    """An opened runtime, and the memory that is taken from it."""
+
+    __slots__ = ("arena", "mark", "name", "runtime", "target", "toolchain")
+
+    def __init__(self, name: str, runtime: Runtime, toolchain: Toolchain) -> None:
+        self.name = name
+        self.runtime = runtime
+        self.target: Target = runtime.target
+        self.toolchain = toolchain
+        self.arena = Arena(runtime)
+        self.mark: Mark | None = None
+        """Where the last work that was started ends."""
+
+    def marks(self) -> tuple[Mark, ...]:
+        """What new work has to wait for."""
+        return () if self.mark is None else (self.mark,)
+
+
+class Session:
+    """What tensors are made, realized and counted in.
+
+    Args:
+        registry: where plugins come from; a new one by default.
+        device: the device of tensors that name none; by default the setting TINY_DEVICE, or "cpu".
+        options: how graphs are compiled.
+        cache_folder: where Schedules and Binaries are kept; None takes the setting, "" keeps none.
+
+    One Session is current without being asked for, for all threads. Another one is made current by
+    `with Session() as session:`.
+
+    Example:
+        >>> with Session() as session:
+        ...     assert current_session() is session
+    """
+
+    def __init__(
+        self,
+        registry: Registry | None = None,
+        *,
+        device: str | None = None,
+        options: Options | None = None,
+        cache_folder: str | None = None,
+    ) -> None:
+        self.lock = RLock()
+        self.counters = Counters()
+        self.random = RandomStream()
+        self.capture: Capture | None = None
+        self.cache_folder = cache_folder
+        self._registry = registry
+        self._default_device = device
+        self._options = options
+        self._default_float: DType | None = None
+        self._devices: dict[str, Device] = {}
+        self.schedules: ScheduleCache | None = None
+        # A BUFFER node is only identity; its memory lives as long as the node.
+        self._memories: WeakKeyDictionary[UOp, Allocation | None] = WeakKeyDictionary()
+        # What has been computed already, and the memory that holds it.
+        self.finished = Finished()
+        self._live: dict[int, ref[TensorCore]] = {}
+        # Identities are unique in the process, since nodes are.
+        self._identities = itertools.count(int.from_bytes(os.urandom(5), "little") << 20)
+        self._tokens: list[Token[Session]] = []
+
+    def __enter__(self) -> Self:
+        self._tokens.append(_CURRENT.set(self))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _CURRENT.reset(self._tokens.pop())
+
+    # What is opened when it is first needed.
+
+    @property
+    def registry(self) -> Registry:
+        """Where plugins come from."""
+        if self._registry is None:
+            self._registry = Registry()
+        return self._registry
+
+    @property
+    def options(self) -> Options:
+        """How graphs are compiled."""
+        if self._options is None:
+            self._options = Options(threads=settings.threads(), spec=settings.spec())
+        return self._options
+
+    @property
+    def codegen_name(self) -> str:
+        """The name of the code generator."""
+        return settings.code_generator()
+
+    @property
+    def default_device(self) -> str:
+        """The device of tensors that name none."""
+        if self._default_device is None:
+            self._default_device = settings.default_device()
+        return self._default_device
+
+    @property
+    def default_float(self) -> DType:
+        """The dtype of Python floats in a Tensor."""
+        if self._default_float is None:
+            self._default_float = settings.default_float()
+        return self._default_float
+
+    def device(self, name: str) -> Device:
+        """Open a device, once.
+
+        Args:
+            name: such as "cpu", or "gpu:1" for the second of its kind.
+
+        Raises:
+            DeviceError: the name is not one of a device.
+            PluginError: no plugin offers it, or it failed.
+        """
+        found = self._devices.get(name)
+        if found is None:
+            with self.lock:
+                found = self._devices.get(name) or self._open(name)
+                self._devices[name] = found
+        return found
+
+    def _open(self, name: str) -> Device:
+        kind, _, ordinal = name.partition(":")
+        if not kind or (ordinal and not ordinal.isdecimal()):
+            raise DeviceError(
+                f"{name!r} is not the name of a device.",
+                why="a device is a name, or a name, a colon and a number.",
+                fix=f"choose one of {', '.join(self.registry.names('tiny.runtime'))}.",
+            )
+        runtime = self.registry.open_runtime(kind, int(ordinal or 0))
+        return Device(name, runtime, Toolchain(runtime, self.registry, settings.renderer()))
+
+    def device_name(self, device: str | None) -> str:
+        """The full name of the device that a user named; the device is opened.
+
+        Raises:
+            DeviceError: it is not the name of a device.
+            PluginError: no plugin offers it, or it failed.
+        """
+        if device is None:
+            return self.default_device
+        if not isinstance(device, str):
+            raise DeviceError(
+                f"{device!r} is not the name of a device.",
+                why="a device is named by a str.",
+                fix="pass for example device='cpu'.",
+            )
+        name = device.lower().removesuffix(":0")
+        self.device(name)
+        return name
+
+    def draw(self, count: int) -> tuple[UOp, UOp]:
+        """Take `count` draws of the random stream: position and key, as launch values."""
+        if self.capture is not None:
+            return self.capture.draw(count)
+        return bound("position", self.random.take(count)), bound("key", self.random.key)
+
+    # Memory.
+
+    def new_buffer(self, dtype: DType, elements: int, device: str) -> UOp:
+        """A BUFFER node: the identity of memory that is not there yet."""
+        return make(Op.BUFFER, dtype, (), BufferArg(next(self._identities), elements, device))
+
+    def hold(self, buffer: UOp, allocation: Allocation) -> None:
+        """Say where the bytes of a BUFFER are."""
+        self._memories[buffer] = allocation
+
+    def allocate(self, buffer: UOp) -> Memory:
+        """Give a BUFFER memory; its content is arbitrary."""
+        arg = buffer.arg
+        nbytes = arg.elements * buffer.dtype.nbytes
+        allocation = self.device(arg.device).arena.allocate(nbytes)
+        self._memories[buffer] = allocation
+        return allocation.memory
+
+    def allocation_of(self, buffer: UOp) -> Allocation | None:
+        """The memory of a BUFFER; None where it has none (yet, or any more)."""
+        return self._memories.get(buffer)
+
+    def move(self, buffer: UOp, newer: UOp) -> None:
+        """Let `newer` have the memory of `buffer`, which is a version that no longer exists."""
+        self._memories[newer] = self._memories.get(buffer)
+        self._memories[buffer] = None
+
+    def is_overwritten(self, buffer: UOp) -> bool:
+        """Whether a BUFFER had memory that a newer version has now."""
+        return buffer in self._memories and self._memories[buffer] is None
+
+    # Live tensors.
+
+    def remember(self, tensor: TensorCore) -> None:
+        """Know a tensor as long as it lives."""
+        identity = id(tensor)
+        live = self._live
+
+        def forget(_: object) -> None:
+            live.pop(identity, None)
+
+        live[identity] = ref(tensor, forget)
+
+    def live_tensors(self) -> Iterator[TensorCore]:
+        """Every tensor that somebody still holds."""
+        for reference in list(self._live.values()):
+            tensor = reference()
+            if tensor is not None:
+                yield tensor
+
+
+# One Session for all threads is what the default is for.
+_CURRENT: ContextVar[Session] = ContextVar("session", default=Session())  # noqa: B039
+
+
+def current_session() -> Session:
+    """The Session that tensors are made in now."""
+    return _CURRENT.get()

@@ -1,0 +1,340 @@
+"""Tensor: what a user holds, a node of the graph and a device.
+
+Its methods live in rooms of their own: `elementwise`, `movement`, `reductions`, `linear_algebra`,
+`convolution`, `indexing`, `creation`, `random`, `gradient`. Here stands what connects a Tensor with
+data: making one from Python, reading it back, realizing it, writing it in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Self
+
+from tiny_ir import (
+    ArgumentError,
+    ArgumentTypeError,
+    DeviceError,
+    DType,
+    DTypeError,
+    Op,
+    UOp,
+    bounds,
+    dtypes,
+    make,
+)
+from tiny_plugin import boundary
+from tiny_tensor.arrays import (
+    Nested,
+    Scalar,
+    array_bytes,
+    dtype_of_values,
+    is_array,
+    nested_values,
+    packed,
+    to_nested,
+    to_numpy,
+)
+from tiny_tensor.broadcast import broadcast
+from tiny_tensor.convolution import ConvolutionMethods
+from tiny_tensor.creation import CreationMethods, constant
+from tiny_tensor.elementwise import ElementwiseMethods
+from tiny_tensor.gradient import GradientMethods
+from tiny_tensor.indexing import IndexingMethods
+from tiny_tensor.linear_algebra import LinearAlgebraMethods
+from tiny_tensor.random import RandomMethods
+from tiny_tensor.realize import read_bytes, realize, upload
+from tiny_tensor.reductions import ReductionMethods
+from tiny_tensor.session import current_session
+from tiny_tensor.storage import Storage
+from tiny_tensor.tensor_core import concrete_dtype
+
+if TYPE_CHECKING:
+    import numpy
+
+
+class Tensor(
+    ElementwiseMethods,
+    IndexingMethods,
+    ReductionMethods,
+    LinearAlgebraMethods,
+    ConvolutionMethods,
+    GradientMethods,
+    CreationMethods,
+    RandomMethods,
+):
+    """An array of elements of one dtype on one device; computed when its data is asked for.
+
+    Args:
+        data: a Python number, nested lists of them, bytes, a NumPy array, or another Tensor.
+        device: where it lives; by default the device of the Session.
+        dtype: by default bool, int32 (int64 where numbers are large) or the default float for
+            Python numbers, uint8 for bytes, and the same dtype for arrays.
+
+    Raises:
+        ShapeError: lists of one level differ in length.
+        ArgumentError: a number does not fit the dtype.
+        ArgumentTypeError: there is something that is not a number.
+        PluginError: there is no such device.
+
+    Example:
+        >>> x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+        >>> (x @ x + 1).tolist()
+        [[8.0, 11.0], [16.0, 23.0]]
+    """
+
+    __slots__ = ()
+
+    @boundary
+    def __init__(
+        self,
+        data: Tensor | Nested | bytes | bytearray | memoryview | UOp | object | None,
+        device: str | None = None,
+        dtype: DType | str | None = None,
+    ) -> None:
+        session = current_session()
+        place = session.device_name(device)
+        wanted = None if dtype is None else concrete_dtype(dtype)
+        node = _node_of(data, place, wanted)
+        if wanted is not None:
+            node = node.cast(wanted)
+        self._hold(Storage(node), node, place)
+
+    # Reading.
+
+    @boundary
+    def realize(self, *others: Tensor) -> Self:
+        """Compute this tensor, and the others, now and together.
+
+        Returns:
+            The tensor itself, whose data is in memory then.
+        """
+        realize((self, *others), current_session())
+        return self
+
+    def _data(self) -> tuple[bytearray, tuple[int, ...]]:
+        return read_bytes(self, current_session())
+
+    @boundary
+    def numpy(self) -> numpy.ndarray[Any, Any]:
+        """The elements as a new NumPy array; bfloat16 and float8 become float32."""
+        data, shape = self._data()
+        return to_numpy(data, self.dtype, shape)
+
+    def __array__(self, dtype: object = None, copy: bool | None = None) -> Any:
+        array = self.numpy()
+        return array if dtype is None else array.astype(dtype)  # type: ignore[call-overload]
+
+    @boundary
+    def tolist(self) -> Nested:
+        """The elements as nested lists of Python numbers, or one number for shape ().
+
+        Example:
+            >>> Tensor([[1, 2], [3, 4]]).tolist()
+            [[1, 2], [3, 4]]
+        """
+        data, shape = self._data()
+        return to_nested(data, self.dtype, shape)
+
+    @boundary
+    def item(self) -> Scalar:
+        """The one element as a Python number.
+
+        Raises:
+            ArgumentError: there is not exactly one element.
+
+        Example:
+            >>> Tensor([[7]]).item()
+            7
+        """
+        if self.numel() != 1:
+            raise ArgumentError(
+                f"a tensor of shape {self.shape} is not one number.",
+                why=f"it has {self.numel()} elements.",
+                fix="take one element first, or use tolist().",
+            )
+        data, _ = self._data()
+        value = to_nested(data, self.dtype, ())
+        assert isinstance(value, bool | int | float)
+        return value
+
+    @boundary
+    def data(self) -> memoryview:
+        """The elements as a memoryview in the tensor's shape.
+
+        Raises:
+            DTypeError: Python has no format for the dtype (bfloat16, float8).
+
+        Example:
+            >>> Tensor([[1, 2], [3, 4]]).data()[1, 0]
+            3
+        """
+        if not self.dtype.format:
+            raise DTypeError(
+                f"there is no memoryview of {self.dtype.name}.",
+                why="Python has no format for it.",
+                fix="cast it first, for example to float32.",
+            )
+        data, shape = self._data()
+        view = memoryview(data)
+        if 0 in shape:
+            return view
+        return view.cast(self.dtype.format, shape)  # type: ignore[call-overload,no-any-return]
+
+    # Writing.
+
+    @boundary
+    def assign(self, value: object) -> Self:
+        """Write all elements in place: every view of the same data sees them.
+
+        Args:
+            value: a tensor of this dtype and device, or Python numbers or an array; it broadcasts
+                to the shape of this tensor. It is read completely before anything is written.
+
+        Returns:
+            The tensor itself.
+
+        Raises:
+            ShapeError: the value does not broadcast.
+            DTypeError: it is a tensor of another dtype.
+            DeviceError: it is a tensor on another device.
+            WriteError: this tensor is a view in which elements share a place.
+
+        Example:
+            >>> x = Tensor([1, 2, 3])
+            >>> x[1:].assign(Tensor([8, 9])).tolist(), x.tolist()
+            ([8, 9], [1, 8, 9])
+        """
+        node = broadcast(self._value_to_write(value), self.shape)
+        session = current_session()
+        view = self.uop
+        if session.capture is not None:
+            session.capture.writes(self._storage)
+        self._storage.write(view, node, session, self.device)
+        return self
+
+    def _value_to_write(self, value: object) -> UOp:
+        if not isinstance(value, Tensor):
+            if isinstance(value, bool | int | float):
+                return constant(value, self.dtype)
+            value = Tensor(value, self.device, self.dtype)
+        if value.dtype is not self.dtype:
+            raise DTypeError(
+                f"cannot write {value.dtype.name} into a tensor of {self.dtype.name}.",
+                why="a write changes no dtype.",
+                fix=f"cast the value first: value.cast('{self.dtype.name}').",
+            )
+        if value.device != self.device:
+            raise DeviceError(
+                f"cannot write a tensor on {value.device!r} into one on {self.device!r}.",
+                why="a write copies nothing between devices.",
+                fix=f"move it first: value.to({self.device!r}).",
+            )
+        return value.uop
+
+    def __setitem__(self, key: object, value: object) -> None:
+        self[key].assign(value)
+
+    def __delitem__(self, key: object) -> None:
+        raise ArgumentTypeError(
+            "elements of a Tensor cannot be deleted.",
+            why="its shape is fixed.",
+            fix="take the parts to keep, and join them with cat().",
+        )
+
+    @boundary
+    def replace(self, other: Tensor) -> Self:
+        """Let this tensor, and every view of it, stand for the data of another of the same shape.
+
+        Raises:
+            ShapeError: the shapes differ.
+        """
+        return self.assign(other)
+
+    @boundary
+    def clone(self, device: str | None = None) -> Self:
+        """A copy with memory of its own."""
+        return self.to(device).contiguous() if device else self.contiguous()
+
+    # Devices.
+
+    @boundary
+    def to(self, device: str | None) -> Self:
+        """This tensor on another device, copied when it is needed; itself where it lives there.
+
+        Raises:
+            PluginError: there is no such device.
+        """
+        place = current_session().device_name(device)
+        if place == self.device:
+            return self
+        moved = self._from_uop(make(Op.COPY, None, (self.uop,), place), place)
+        if self.grad is not None:
+            moved.grad = self.grad.to(place)
+        return moved
+
+    # Python.
+
+    def __repr__(self) -> str:
+        return f"<Tensor {self.shape} {self.dtype.name} on {self.device}>"
+
+    def __bool__(self) -> bool:
+        raise ArgumentTypeError(
+            "a Tensor is neither true nor false.",
+            why="its elements are not computed yet, and there may be many.",
+            fix="use item() for one element, or any() and all().",
+        )
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise ArgumentTypeError(
+                "one element has no length.",
+                why="the tensor has shape ().",
+                fix="use numel().",
+            )
+        size = self.shape[0]
+        if not isinstance(size, int):
+            raise ArgumentTypeError(
+                f"the length {size} is symbolic.",
+                why="len() gives a Python int.",
+                fix="use shape[0].",
+            )
+        return size
+
+    def __iter__(self) -> Iterator[Self]:
+        return (self[n] for n in range(len(self)))
+
+
+def _node_of(data: object, device: str, dtype: DType | None) -> UOp:
+    """The graph node for what a user passed to `Tensor`."""
+    session = current_session()
+    if isinstance(data, Tensor):
+        return data.to(device).uop
+    if data is None:
+        return constant(0, dtype or session.default_float)
+    if isinstance(data, bool | int | float):
+        return constant(data, dtype)
+    if isinstance(data, UOp):
+        return _symbolic(data)
+    if is_array(data):
+        view, shape, present = array_bytes(data)
+        return upload(view, present, device, session).reshape(shape)
+    if isinstance(data, bytes | bytearray | memoryview):
+        return upload(data, dtypes.uint8, device, session)
+    if isinstance(data, list | tuple):
+        values, shape = nested_values(data)
+        kept = dtype or dtype_of_values(values, session.default_float)
+        return upload(packed(values, kept), kept, device, session).reshape(shape)
+    raise ArgumentTypeError(
+        f"a Tensor cannot be made of a {type(data).__name__}.",
+        why="data is a Python number, nested lists of them, bytes, or a NumPy array.",
+        fix="convert it first.",
+    )
+
+
+def _symbolic(data: UOp) -> UOp:
+    """A size or another index expression as a tensor of one element."""
+    if not data.dtype.is_weak:
+        return data
+    low, high = bounds(data)
+    is_narrow = dtypes.int32.minimum <= low and high <= dtypes.int32.maximum
+    return data.cast(dtypes.int32 if is_narrow else dtypes.int64)

@@ -1,0 +1,232 @@
+"""What every room of Tensor builds on: the node, the device, and the ways to make another tensor.
+
+The rooms (`elementwise.py`, `movement.py`, `reductions.py`, ...) are mixins over `TensorCore`. They
+use what stands here and in each other, and nothing of the engine:
+
+- `self.uop`: the graph node that is the newest version of this tensor.
+- `self._apply(node)`: another tensor, with its own data.
+- `self._view(node)`: a view: `node` is a chain of movement ops over `self.uop`.
+- `self._operand(other)` and `self._broadcasted(other)`: tensors and Python numbers as nodes.
+"""
+
+from __future__ import annotations
+
+from typing import Self, TypeAlias, TypeVar, Union
+
+from tiny_ir import (
+    ArgumentTypeError,
+    DeviceError,
+    DType,
+    DTypeError,
+    Op,
+    Shape,
+    Size,
+    UOp,
+    const,
+    dtypes,
+    make,
+    product,
+    substitute,
+)
+from tiny_tensor.arrays import is_array
+from tiny_tensor.axes import resolved_axis
+from tiny_tensor.broadcast import broadcast, broadcast_shape
+from tiny_tensor.session import Session, current_session
+from tiny_tensor.storage import Storage
+
+Core = TypeVar("Core", bound="TensorCore")
+Scalar: TypeAlias = bool | int | float
+Operand: TypeAlias = Union["TensorCore", Scalar]
+
+
+class TensorCore:
+    """A node of the graph, the device it lives on, and the box it shares with its views."""
+
+    __slots__ = ("__weakref__", "_device", "_node", "_storage", "_version", "grad", "is_param")
+
+    _storage: Storage
+    _node: UOp
+    _version: UOp
+    _device: str
+    grad: Self | None
+    is_param: bool
+
+    def _hold(self, storage: Storage, node: UOp, device: str) -> None:
+        """Fill a new tensor: `node` is the newest version of the box, or a view of it."""
+        self._storage = storage
+        self._version = storage.node
+        self._node = node
+        self._device = device
+        self.grad = None
+        self.is_param = False
+        current_session().remember(self)
+
+    @classmethod
+    def _from_uop(cls, node: UOp, device: str | None = None) -> Self:
+        """A tensor with data of its own; `device` is the current one where it is None."""
+        tensor = cls.__new__(cls)
+        tensor._hold(Storage(node), node, device or current_session().default_device)
+        return tensor
+
+    def _apply(self, node: UOp) -> Self:
+        """A tensor with data of its own on the device of this one."""
+        return self._from_uop(node, self._device)
+
+    def _view(self, node: UOp) -> Self:
+        """A view of this tensor: `node` is a chain of movement ops over `self.uop`.
+
+        It shares the box: it reads the newest version, and a write through it writes the box.
+        """
+        tensor = self.__new__(type(self))
+        tensor._hold(self._storage, node, self._device)
+        return tensor
+
+    @property
+    def uop(self) -> UOp:
+        """The graph node of the newest version of this tensor."""
+        newest = self._storage.node
+        if newest is not self._version:
+            self._node = (
+                newest
+                if self._node is self._version
+                else substitute(self._node, {self._version: newest})
+            )
+            self._version = newest
+        return self._node
+
+    def settle(self, session: Session, done: dict[UOp, UOp]) -> None:
+        """Let the box, and this view of it, lead to memory where their nodes have been computed."""
+        before = self.uop
+        storage = self._storage
+        storage.node = session.finished.resolve(storage.node, done)
+        if self.uop is not before:
+            session.finished.follow(before, self.uop)
+
+    @property
+    def shape(self) -> Shape:
+        """The sizes of the axes: ints, and nodes where they are symbolic."""
+        return self._node.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements; never a weak one."""
+        return self._node.dtype
+
+    @property
+    def device(self) -> str:
+        """The name of the device the data lives on."""
+        return self._device
+
+    @property
+    def ndim(self) -> int:
+        """How many axes there are."""
+        return len(self._node.shape)
+
+    def numel(self) -> Size:
+        """How many elements there are."""
+        return product(self._node.shape)
+
+    @property
+    def _session(self) -> Session:
+        return current_session()
+
+    def _wrap(self, other: object) -> Self:
+        """A tensor for what stands beside this one in a call: a tensor, a number or an array."""
+        if isinstance(other, type(self)):
+            if other._device != self._device:
+                raise DeviceError(
+                    f"cannot combine a tensor on {self._device!r} with one on {other._device!r}.",
+                    why="both sides of an operation live on one device.",
+                    fix=f"move one of them: other.to({self._device!r}).",
+                )
+            return other
+        if isinstance(other, bool | int | float):
+            return self._apply(self._constant(other))
+        if is_array(other):
+            return type(self)(other, device=self._device)  # type: ignore[call-arg]
+        raise ArgumentTypeError(
+            f"cannot combine a Tensor with a {type(other).__name__}.",
+            why="the other side must be a Tensor, a Python number or a NumPy array.",
+            fix="wrap it first: Tensor(...).",
+        )
+
+    def _constant(self, value: Scalar, dtype: DType | None = None) -> UOp:
+        """A Python number as a constant in the dtype where it meets this tensor's."""
+        return const(dtype or dtypes.promote(self.dtype, weak_dtype(value)), value)
+
+    def _operand(self, other: object, dtype: DType | None = None) -> UOp:
+        """The other side as a node, in its own shape; `dtype` casts it.
+
+        A Python number is weak: without `dtype` it takes the dtype where it meets this tensor's.
+        """
+        if isinstance(other, bool | int | float):
+            return self._constant(other, dtype)
+        if isinstance(other, UOp) and other.shape == ():
+            meeting = dtypes.promote(self.dtype, other.dtype) if dtype is None else dtype
+            return other.cast(meeting)
+        node = self._wrap(other).uop
+        return node if dtype is None else node.cast(dtype)
+
+    def _broadcasted(self, other: object, *, reverse: bool = False) -> tuple[UOp, UOp]:
+        """Both sides as nodes of one shape and one dtype; a number may keep shape ().
+
+        With `reverse` the other side comes first.
+        """
+        mine, theirs = self.uop, self._operand(other)
+        dtype = dtypes.promote(mine.dtype, theirs.dtype)
+        shape = broadcast_shape(mine.shape, theirs.shape)
+        first = _spread(mine.cast(dtype), shape)
+        second = _spread(theirs.cast(dtype), shape)
+        return (second, first) if reverse else (first, second)
+
+    def _binary(self, op: Op, other: object, *, reverse: bool = False) -> Self:
+        """Apply an elementwise op of two sources, after broadcasting and promotion."""
+        return self._apply(make(op, None, self._broadcasted(other, reverse=reverse)))
+
+    def _unary(self, op: Op) -> Self:
+        """Apply an elementwise op of one source."""
+        return self._apply(make(op, None, (self.uop,)))
+
+    def _resolve_axis(self, axis: int, extra: int = 0) -> int:
+        """The axis counted from 0; `extra` more axes are allowed than the tensor has."""
+        return resolved_axis(axis, len(self._node.shape) + extra)
+
+
+def _spread(node: UOp, shape: Shape) -> UOp:
+    """Broadcast a node; one element stands beside any shape as it is."""
+    return node if node.shape == () else broadcast(node, shape)
+
+
+def weak_dtype(value: Scalar) -> DType:
+    """The dtype that a Python number takes part in promotion with."""
+    if isinstance(value, bool):
+        return dtypes.bool_
+    return dtypes.weakint if isinstance(value, int) else dtypes.weakfloat
+
+
+def concrete_dtype(dtype: DType | str) -> DType:
+    """The dtype that a user named: one that memory can hold.
+
+    Raises:
+        DTypeError: the name is unknown, or the dtype is weak or void.
+        ArgumentTypeError: it is neither a dtype nor a name.
+
+    Example:
+        >>> concrete_dtype("half")
+        dtypes.float16
+    """
+    if isinstance(dtype, str):
+        dtype = dtypes.dtype_named(dtype)
+    if not isinstance(dtype, DType):
+        raise ArgumentTypeError(
+            f"{dtype!r} is not a dtype.",
+            why="a dtype is one of those in tiny_ir.dtypes, or its name.",
+            fix="pass for example dtypes.float32 or 'float32'.",
+        )
+    if dtype.nbytes == 0:
+        raise DTypeError(
+            f"a Tensor cannot have dtype {dtype.name}.",
+            why="weak dtypes belong to Python numbers, and void to effects.",
+            fix="choose a dtype with a size, such as int32 or float32.",
+        )
+    return dtype
