@@ -51,71 +51,70 @@ def rewrite(root: UOp, rules: RuleSet, target: Any = None) -> UOp:
     """
     matchers = rules.matchers
     observer = _OBSERVER.get()
-    done: dict[UOp, UOp] = {}
-    waiting: dict[UOp, UOp] = {}
-    rebuilt: dict[UOp, UOp] = {}
-    stack = [root]
-    push, pop = stack.append, stack.pop
-    while stack:
-        node = stack[-1]
-        if node in done:
-            pop()
+    final: dict[UOp, UOp] = {}
+    waiting: dict[UOp, UOp] = {}  # replaced, and the replacement is not final yet
+    todo = _unfinished(root, final)
+    is_changed = False
+    while todo:
+        node = todo.pop()
+        if node in final:
             continue
-        if waiting:
-            replacement = waiting.get(node)
-            if replacement is not None:
-                finished = done.get(replacement)
-                if finished is None:
-                    raise _loop(node, waiting)
-                done[node] = finished
-                del waiting[node]
-                current = rebuilt.pop(node, None)
-                if current is not None:
-                    done[current] = finished
-                    waiting.pop(current, None)
-                pop()
-                continue
-        src = node.src
-        ready = True
-        for source in src:
-            if source not in done:
-                push(source)
-                ready = False
-        if not ready:
+        if waiting and node in waiting:
+            finished = final.get(waiting[node])
+            if finished is None:
+                raise _loop(node, waiting)
+            del waiting[node]
+            final[node] = finished
             continue
         current = node
-        if src:
-            rewritten = tuple([done[source] for source in src])
+        if is_changed:
+            src = node.src
+            rewritten = tuple([final[source] for source in src])
             if rewritten != src:
                 current = rebuild(node, rewritten)
-                known = done.get(current)
+                known = final.get(current)
                 if known is not None:
-                    done[node] = known
-                    pop()
+                    final[node] = known
                     continue
         matcher = matchers[current.op]
         result = None if matcher is None else matcher(current, target, observer)
         if result is None:
-            done[node] = done[current] = current
-            pop()
-            continue
-        known = done.get(result)
-        if known is not None:
-            done[node] = known
+            final[node] = current
             if current is not node:
-                done[current] = known
+                final[current] = current
+            continue
+        is_changed = True
+        known = final.get(result)
+        if known is not None:
+            final[node] = final[current] = known
+            continue
+        if result in waiting or len(waiting) > _WAITING_LIMIT:
+            raise _loop(result, waiting)
+        waiting[node] = waiting[current] = result
+        todo += (node, current)
+        todo += _unfinished(result, final)
+    return final[root]
+
+
+def _unfinished(root: UOp, final: dict[UOp, UOp]) -> list[UOp]:
+    """Return what is not final at and below `root`, users before sources."""
+    order: dict[UOp, None] = {}
+    stack = [root]
+    push, pop = stack.append, stack.pop
+    while stack:
+        node = stack[-1]
+        if node in order:
             pop()
             continue
-        if result in waiting:
-            raise _loop(result, waiting)
-        if len(waiting) > _WAITING_LIMIT:
-            raise _loop(node, waiting)
-        waiting[node] = result
-        if current is not node:
-            waiting[current] = result
-            rebuilt[node] = current
-        push(result)
-    return done[root]
+        is_ready = True
+        for source in node.src:
+            if source not in order and source not in final:
+                push(source)
+                is_ready = False
+        if is_ready:
+            order[node] = None
+            pop()
+    return list(order)[::-1]
 
 
 _WAITING_LIMIT = 10_000
