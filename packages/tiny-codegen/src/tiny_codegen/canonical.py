@@ -13,9 +13,7 @@ def canonical(sink: UOp) -> tuple[UOp, tuple[int, ...]]:
     Arguments that are written come first, then those that are read, in the order of the graph.
     """
     nodes = toposort((sink,))
-    params = list(
-        dict.fromkeys(stored_to(nodes) + [node for node in nodes if node.op is Op.PARAM])
-    )
+    params = list(dict.fromkeys(stored_to(nodes) + [node for node in nodes if node.op is Op.PARAM]))
     axes = sorted(
         (node for node in nodes if node.op is Op.RANGE), key=lambda axis: int(axis.arg.number)
     )

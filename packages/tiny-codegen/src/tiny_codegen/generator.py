@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from time import perf_counter
 
-from tiny_ir import Op, UOp, bounds, toposort
+from tiny_ir import Op, Rule, UOp, bounds, observing, toposort, verify
 from tiny_plugin import (
     Argument,
     Copy,
@@ -15,9 +16,11 @@ from tiny_plugin import (
     Program,
     Schedule,
     Slot,
+    StageReport,
     Step,
     Target,
     Variable,
+    replace,
 )
 
 from tiny_codegen.buffers import loaded_from, stored_to
@@ -26,8 +29,9 @@ from tiny_codegen.kernels.kernel import Kernel
 from tiny_codegen.kernels.order import Ordered, order
 from tiny_codegen.kernels.rangeify import rangeify
 from tiny_codegen.loops.choose import choose
-from tiny_codegen.pipeline import AFTER_LOOPS, BEFORE_LOOPS
+from tiny_codegen.pipeline import PIPELINE
 from tiny_codegen.program.linearize import linearize
+from tiny_codegen.stage import LoopChoice, PluginSlot, Stage
 
 
 class Generator:
@@ -51,8 +55,7 @@ class Generator:
         ordered = order(rangeify(graph, next(iter(targets))))
         programs: dict[tuple[UOp, str], Program] = {}
         steps: list[Step] = []
-        devices = {t.slot: t.device for t in ordered.temporaries}
-        devices |= {n.arg.slot: n.arg.device for n in toposort((graph,)) if n.op is Op.PARAM}
+        devices = _devices_of(graph, ordered)
         for kernel in ordered.kernels:
             if kernel.sink is None:
                 steps.append(_copy_of(kernel))
@@ -68,16 +71,90 @@ class Generator:
     def lower(self, kernel: UOp, target: Target, options: Options) -> Program:
         """Turn one kernel-level SINK into a Program; see `tiny_plugin.CodeGenerator`."""
         root = kernel
-        for stage in BEFORE_LOOPS:
-            root = stage.run(root, target)
-        root, actions = choose(root, target, options)
-        for stage in AFTER_LOOPS:
-            root = stage.run(root, target)
-        return program_of(kernel, root, linearize(root), target, actions)
+        actions: tuple[str, ...] = ()
+        computed = _without(target, options.emulate)
+        for row in _rows(options):
+            root, chosen = _run(row, root, computed, options)
+            actions += chosen
+        return program_of(kernel, linearize(root), target, actions)
+
+    def explain(self, kernel: UOp, target: Target, options: Options) -> Sequence[StageReport]:
+        """What each stage makes of one kernel; see `tiny_plugin.CodeGenerator`."""
+        reports: list[StageReport] = []
+        root = kernel
+        computed = _without(target, options.emulate)
+        for row in _rows(options):
+            fired: dict[str, int] = {}
+
+            def count(rule: Rule, before: UOp, after: UOp, fired: dict[str, int] = fired) -> None:
+                fired[rule.name] = fired.get(rule.name, 0) + 1
+
+            started = perf_counter()
+            with observing(count):
+                root, chosen = _run(row, root, computed, options)
+            fired |= dict.fromkeys(chosen, 1)
+            seconds = perf_counter() - started
+            reports.append(StageReport(row.name, root, tuple(fired.items()), seconds))
+        return reports
+
+    def kernels(
+        self, graph: UOp, targets: Mapping[str, Target], options: Options
+    ) -> Sequence[tuple[str, UOp]]:
+        """The kernels that a graph is split into; see `tiny_plugin.CodeGenerator`."""
+        ordered = order(rangeify(graph, next(iter(targets))))
+        devices = _devices_of(graph, ordered)
+        return [
+            (devices[kernel.writes[0]], canonical(kernel.sink)[0])
+            for kernel in ordered.kernels
+            if kernel.sink is not None
+        ]
+
+
+def _rows(options: Options) -> Iterator[Stage | LoopChoice]:
+    """The pipeline with the stages of plugins in their slots."""
+    for row in PIPELINE:
+        if isinstance(row, PluginSlot):
+            for extra in options.stages:
+                if extra.slot == row.name:
+                    yield Stage(extra.name, extra.stage, "")
+        else:
+            yield row
+
+
+def _run(
+    row: Stage | LoopChoice, root: UOp, target: Target, options: Options
+) -> tuple[UOp, tuple[str, ...]]:
+    """Run one row, and verify what it leaves where the options ask for it."""
+    if isinstance(row, LoopChoice):
+        return choose(root, target, options)
+    root = row.run(root, target)
+    if options.spec and row.level:
+        verify(root, row.level)
+        left = {node.op for node in toposort((root,))} & row.removes
+        assert not left, f"{row.name} leaves {left}"
+    return root, ()
+
+
+def _without(target: Target, emulated: tuple[str, ...]) -> Target:
+    """The target as if it did not compute in the named dtypes."""
+    if not emulated:
+        return target
+    return replace(
+        target,
+        supported=frozenset(pair for pair in target.supported if pair[1].name not in emulated),
+        floats=tuple(facts for facts in target.floats if facts.dtype.name not in emulated),
+    )
+
+
+def _devices_of(graph: UOp, ordered: Ordered) -> dict[int, str]:
+    devices = {t.slot: t.device for t in ordered.temporaries}
+    return devices | {
+        node.arg.slot: node.arg.device for node in toposort((graph,)) if node.op is Op.PARAM
+    }
 
 
 def program_of(
-    kernel: UOp, root: UOp, line: tuple[UOp, ...], target: Target, actions: tuple[str, ...]
+    kernel: UOp, line: tuple[UOp, ...], target: Target, actions: tuple[str, ...]
 ) -> Program:
     """The record of a finished kernel: its list and its launch facts."""
     nodes = toposort((kernel,))
@@ -107,7 +184,9 @@ def _estimates(nodes: list[UOp], arguments: tuple[Argument, ...]) -> Estimates:
     for node in nodes:
         if node.op is Op.RANGE:
             iterations *= int(bounds(node)[1]) + 1
-    floats = sum(1 for node in nodes if node.dtype.is_float and node.src and node.op is not Op.INDEX)
+    floats = sum(
+        1 for node in nodes if node.dtype.is_float and node.src and node.op is not Op.INDEX
+    )
     nbytes = sum(argument.elements * argument.dtype.nbytes for argument in arguments)
     return Estimates(iterations * max(1, floats), nbytes)
 
@@ -134,7 +213,5 @@ def _slots_of(graph: UOp, ordered: Ordered, steps: list[Step]) -> tuple[Slot, ..
             uses.setdefault(slot, []).append(number)
     for t in ordered.temporaries:
         used_at = uses.get(t.slot, [0])
-        slots[t.slot] = Slot(
-            t.dtype, t.elements, t.device, "temporary", used_at[0], used_at[-1]
-        )
+        slots[t.slot] = Slot(t.dtype, t.elements, t.device, "temporary", used_at[0], used_at[-1])
     return tuple(slots[number] for number in range(len(slots)))

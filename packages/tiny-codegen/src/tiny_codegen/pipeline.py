@@ -1,12 +1,8 @@
-"""The table of contents: every step from a kernel to a Program, in order, with the reason for its place.
-
-`kernels/` comes before (graph -> kernels: `rangeify`, `fuse`, `order`); `loops/choose.py` stands at
-the place marked below.
-"""
+"""The table of contents: every step on the way, in order, with the reason for its place."""
 
 from __future__ import annotations
 
-from tiny_ir import PROGRAM_LEVEL, SIMPLIFY, KERNEL_LEVEL, Op
+from tiny_ir import KERNEL_LEVEL, PROGRAM_LEVEL, SIMPLIFY, Op
 
 from tiny_codegen.kernels.collapse_reduce import COLLAPSE_REDUCE
 from tiny_codegen.program.add_loads import add_loads
@@ -20,28 +16,31 @@ from tiny_codegen.program.flatten_effects import flatten_effects
 from tiny_codegen.program.lower_reduce import lower_reduce
 from tiny_codegen.program.narrow_indices import NARROW_INDICES
 from tiny_codegen.program.widen_memory import widen_memory
-from tiny_codegen.stage import Stage
+from tiny_codegen.stage import LoopChoice, PluginSlot, Row, Stage
 
-BEFORE_LOOPS = (
-    Stage("simplify", SIMPLIFY, KERNEL_LEVEL),  # first: the rest sees canonical indices
+# graph -> kernels stands before this table: kernels/rangeify.py (movement to index, with fuse.py),
+# then kernels/order.py. What follows is done to each different kernel once.
+PIPELINE: tuple[Row, ...] = (
+    # kernel: what is computed
+    Stage("simplify", SIMPLIFY, KERNEL_LEVEL),  # first: all that follows sees canonical indices
     Stage("collapse reduce", COLLAPSE_REDUCE, KERNEL_LEVEL),  # before loops: fewer of them
-)
-# loops/choose.py: loop actions are chosen here, by rule or by search
-AFTER_LOOPS = (
-    Stage("expand lanes", expand_lanes, KERNEL_LEVEL),  # first: later stages see wide values once
+    PluginSlot("kernel"),
+    # loops: in which order and how wide
+    LoopChoice("choose loops"),  # loops/choose.py, by rule or by search
+    PluginSlot("loops"),
+    Stage("expand lanes", expand_lanes, KERNEL_LEVEL),  # later stages see wide values once
     Stage("assign threads", assign_threads, KERNEL_LEVEL),
-    Stage("simplify", SIMPLIFY, KERNEL_LEVEL),
-    # after lanes: an accumulator is as wide as what it sums
-    Stage("lower reduce", lower_reduce, KERNEL_LEVEL),
-    Stage("add loads", add_loads, PROGRAM_LEVEL),
-    Stage("widen memory", widen_memory, PROGRAM_LEVEL),  # needs loads; indices still weakint
+    Stage("simplify lanes", SIMPLIFY, KERNEL_LEVEL),  # lanes made new indices
+    # program: how it is computed
+    Stage("lower reduce", lower_reduce, KERNEL_LEVEL),  # after lanes: accumulators are as wide
+    Stage("add loads", add_loads, PROGRAM_LEVEL, removes=frozenset({Op.SCATTER})),
+    Stage("widen memory", widen_memory, PROGRAM_LEVEL),  # needs loads; indices are still weakint
     Stage("decompose math", DECOMPOSE_MATH, PROGRAM_LEVEL),  # makes casts, shifts, float ops
     Stage("decompose integers", DECOMPOSE_INTEGERS, PROGRAM_LEVEL),
     Stage("decompose casts", DECOMPOSE_CASTS, PROGRAM_LEVEL),
-    Stage("decompose dtypes", DECOMPOSE_DTYPES, PROGRAM_LEVEL),  # after what may make them
-    Stage("narrow indices", NARROW_INDICES, PROGRAM_LEVEL),  # last use of proven bounds
+    Stage("decompose dtypes", DECOMPOSE_DTYPES, PROGRAM_LEVEL),  # after all that may make them
+    PluginSlot("program"),
+    Stage("narrow indices", NARROW_INDICES, PROGRAM_LEVEL),  # the last use of proven bounds
     Stage("flatten effects", flatten_effects, PROGRAM_LEVEL),
 )
-# program/linearize.py: the graph becomes a list
-
-PROGRAM_FREE_OF = frozenset({Op.REDUCE})
+# program/linearize.py then puts the nodes in one line, and generator.py adds the launch facts.

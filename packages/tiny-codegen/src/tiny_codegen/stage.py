@@ -1,4 +1,4 @@
-"""A stage: a named step from one graph to another, as rules or as a walk over the whole graph."""
+"""The rows of the pipeline: stages, the choice of loops, and slots where plugins add stages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Walk = Callable[[UOp, Target], UOp]
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One row of the pipeline.
+    """A named step from one graph to another.
 
     Attributes:
         name: what listings call it; its file and constant are named alike.
@@ -33,3 +33,20 @@ class Stage:
         if isinstance(self.step, RuleSet):
             return rewrite(root, self.step, target)
         return self.step(root, target)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopChoice:
+    """The place at which loop actions are chosen."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PluginSlot:
+    """A place where the stages of plugins run, in the order of their names."""
+
+    name: str
+
+
+Row = Stage | LoopChoice | PluginSlot

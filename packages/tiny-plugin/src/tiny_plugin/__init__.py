@@ -17,6 +17,7 @@ from tiny_plugin.artifacts import (
     Schedule,
     Slot,
     Source,
+    StageReport,
     Step,
     Variable,
 )
@@ -99,6 +100,7 @@ __all__ = [
     "SignatureError",
     "Slot",
     "Source",
+    "StageReport",
     "Space",
     "Step",
     "Target",

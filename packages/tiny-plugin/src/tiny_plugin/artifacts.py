@@ -270,6 +270,24 @@ class Call:
 
 @boundary
 @record(frozen=True, slots=True)
+class StageReport:
+    """What one stage of a code generator left behind, for `tiny explain`.
+
+    Args:
+        name: the stage.
+        root: the graph afterwards.
+        fired: names of the rules that fired and how often, in the order of their first firing.
+        seconds: how long the stage took.
+    """
+
+    name: str
+    root: UOp
+    fired: tuple[tuple[str, int], ...] = ()
+    seconds: float = 0.0
+
+
+@boundary
+@record(frozen=True, slots=True)
 class ExtraStage:
     """A stage that a plugin adds to the pipeline, in one of the slots the pipeline names.
 

@@ -6,7 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 from tiny_ir import UnsupportedError, UOp
-from tiny_plugin.artifacts import Binary, Call, Mark, Memory, Options, Program, Schedule, Source
+from tiny_plugin.artifacts import (
+    Binary,
+    Call,
+    Mark,
+    Memory,
+    Options,
+    Program,
+    Schedule,
+    Source,
+    StageReport,
+)
 from tiny_plugin.target import Target
 
 Method = TypeVar("Method", bound=Callable[..., object])
@@ -49,6 +59,18 @@ class CodeGenerator(Protocol):
     def lower(self, kernel: UOp, target: Target, options: Options) -> Program:
         """Turn one kernel-level graph into a Program."""
         ...
+
+    @optional
+    def explain(self, kernel: UOp, target: Target, options: Options) -> Sequence[StageReport]:
+        """What each stage makes of one kernel-level graph; empty where there is nothing to show."""
+        return ()
+
+    @optional
+    def kernels(
+        self, graph: UOp, targets: Mapping[str, Target], options: Options
+    ) -> Sequence[tuple[str, UOp]]:
+        """The kernel-level graphs that a graph is split into, each with its device."""
+        return ()
 
 
 class Renderer(Protocol):

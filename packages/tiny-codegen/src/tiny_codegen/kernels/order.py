@@ -163,9 +163,7 @@ def _snapshot(
         kernels[reader] = Kernel(
             substitute(old.sink, {buffer: copy}), old.writes, old.store, old.base
         )
-    axis = make(
-        Op.RANGE, None, (const(dtypes.weakint, arg.elements),), RangeArg(0, AxisKind.LOOP)
-    )
+    axis = make(Op.RANGE, None, (const(dtypes.weakint, arg.elements),), RangeArg(0, AxisKind.LOOP))
     effect = copy.index(axis).store(buffer.index(axis)).end(axis)
     sink = make(Op.SINK, None, (effect,), KernelArg(f"copy_{arg.elements}"))
     kernels.append(Kernel(sink, (slot,)))
@@ -205,9 +203,5 @@ def _with_slots(kernel: Kernel, versions: dict[UOp, Version]) -> Kernel:
         return kernel
     if kernel.sink is None:
         assert kernel.copies is not None
-        return Kernel(
-            None, kernel.writes, kernel.store, kernel.base, replacements[kernel.copies]
-        )
-    return Kernel(
-        substitute(kernel.sink, replacements), kernel.writes, kernel.store, kernel.base
-    )
+        return Kernel(None, kernel.writes, kernel.store, kernel.base, replacements[kernel.copies])
+    return Kernel(substitute(kernel.sink, replacements), kernel.writes, kernel.store, kernel.base)

@@ -196,9 +196,7 @@ class _Rangeify:
                 for axis in range(len(node.src[0].shape))
             )
             scope = place.scope + ranges
-            return [
-                (node.src[0], place._replace(indices=indices, scope=scope, is_reduced=True))
-            ]
+            return [(node.src[0], place._replace(indices=indices, scope=scope, is_reduced=True))]
         if op is Op.FOLD:
             indices, valid, ranges = self._fold_position(node, place)
             scope = place.scope + ranges
@@ -227,9 +225,7 @@ class _Rangeify:
         table, *positions = node.src
         rank = len(node.shape) - (len(table.shape) - len(positions))
         at = place._replace(indices=place.indices[:rank])
-        needed = [
-            (source, at if source.shape else at._replace(indices=())) for source in positions
-        ]
+        needed = [(source, at if source.shape else at._replace(indices=())) for source in positions]
         if not self._is_view(table) and table not in self._whole:
             self._forced.add(table)
         if not self._is_view(table):
@@ -268,9 +264,7 @@ class _Rangeify:
             self._reduce_ranges[key] = ranges
         return ranges
 
-    def _fold_position(
-        self, node: UOp, place: Place
-    ) -> tuple[Indices, UOp, tuple[UOp, ...]]:
+    def _fold_position(self, node: UOp, place: Place) -> tuple[Indices, UOp, tuple[UOp, ...]]:
         ranges = self._ranges_for(node, place)
         axis, _, stride, dilation = node.arg
         shifted = simplify(place.indices[axis] - ranges[0] * dilation)

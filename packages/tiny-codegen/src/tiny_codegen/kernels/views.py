@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tiny_ir import Op, Shape, Size, UOp, bounds, const, dtypes, is_same_size, product, simplify, size_node
+from tiny_ir import (
+    Op,
+    Shape,
+    Size,
+    UOp,
+    bounds,
+    const,
+    dtypes,
+    is_same_size,
+    product,
+    simplify,
+    size_node,
+)
 
 Indices = tuple[UOp, ...]
 TRUE = const(dtypes.bool_, True)

@@ -34,14 +34,16 @@ def choose(root: UOp, target: Target, options: Options) -> tuple[UOp, tuple[str,
 def _choose_lanes(root: UOp, target: Target, applied: list[str]) -> UOp:
     if target.form != "wide" or not target.vector_nbytes:
         return root
-    widest = max(
-        (node.dtype.nbytes for node in toposort((root,)) if node.dtype.nbytes), default=1
-    )
+    widest = max((node.dtype.nbytes for node in toposort((root,)) if node.dtype.nbytes), default=1)
     lanes = target.vector_nbytes[0] // max(widest, 1)
     best: tuple[int, UOp] | None = None
     for axis in ranges_of(root):
         size = size_of_axis(axis)
-        if size is None or size < FEWEST_LANES or axis.arg.kind not in (AxisKind.LOOP, AxisKind.REDUCE):
+        if (
+            size is None
+            or size < FEWEST_LANES
+            or axis.arg.kind not in (AxisKind.LOOP, AxisKind.REDUCE)
+        ):
             continue
         cost = _lane_cost(root, axis)
         if size < lanes:

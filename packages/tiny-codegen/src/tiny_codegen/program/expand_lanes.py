@@ -113,8 +113,7 @@ def _unrolled(sink: UOp) -> UOp:
 def _copies(node: UOp, axis: UOp) -> list[UOp]:
     count = int(axis.src[0].arg)
     return [
-        simplify(substitute(node, {axis: const(dtypes.weakint, number)}))
-        for number in range(count)
+        simplify(substitute(node, {axis: const(dtypes.weakint, number)})) for number in range(count)
     ]
 
 
