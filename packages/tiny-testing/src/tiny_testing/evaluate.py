@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping
 from itertools import product
@@ -203,3 +204,17 @@ def leaves(roots: list[UOp]) -> list[UOp]:
     """The nodes below the roots whose values must be given: ranges and variables."""
     wanted = (Op.RANGE, Op.SPECIAL, Op.VARIABLE, Op.BIND)
     return [node for node in toposort(roots) if node.op in wanted]
+
+
+def is_same(a: Value, b: Value) -> bool:
+    """Whether two values are one value: NaN is NaN, and -0 is not +0."""
+    if isinstance(a, list) or isinstance(b, list):
+        pairs = zip(_lanes(a, b), _lanes(b, a), strict=True)
+        return all(is_same(x, y) for x, y in pairs)
+    if a != a or b != b:
+        return a != a and b != b
+    return bool(a == b and (a != 0 or math.copysign(1.0, a) == math.copysign(1.0, b)))
+
+
+def _lanes(value: Value, other: Value) -> list[Value]:
+    return value if isinstance(value, list) else [value] * len(other)

@@ -41,7 +41,6 @@ LAWS = (
     law(p.ne(p), False, "a bool does not differ from itself"),
     law(p < p, False, "a bool is not below itself"),
     law(p <= p, True, "a bool is at most itself"),
-    law(p * q, p & q, "a product of bools"),
     law(p.minimum(q), p & q, "the smaller of two bools"),
     law(p.maximum(q), p | q, "the larger of two bools"),
     law(p < q, (p ^ True) & q, "one bool below another"),

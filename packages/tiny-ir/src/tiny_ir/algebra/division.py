@@ -69,7 +69,10 @@ def _small_quotient(rest: Terms, constant: int, divisor: int) -> tuple[Terms, in
     if inner is not None:
         numerator, step = inner.src[0], inner.src[1].arg
         others = {term: factor * step for term, factor in rest.items() if term is not inner}
-        others, more = collect(numerator, 1, others)
+        sign = rest[inner]
+        others, more = collect(numerator, sign, others)
+        if sign < 0:
+            more += step - 1
         return quotient(others, constant * step + more, divisor * step)
     period = _modulo_inside(rest, constant, divisor)
     if period is not None:
@@ -158,9 +161,12 @@ def _steps_of(small: Terms, constant: int, part: int) -> int:
 
 
 def _inner_division(rest: Terms) -> UOp | None:
-    """A division that stands in the sum once: x + y // a is (x * a + y) // a."""
+    """A division that stands in the sum once.
+
+    x + y // a is (x * a + y) // a, and x - y // a is (x * a - y + a - 1) // a.
+    """
     for term, factor in rest.items():
-        if factor == 1 and term.op is Op.FLOORDIV:
+        if term.op is Op.FLOORDIV and (factor == 1 or factor == -1):
             step = term.src[1]
             if step.op is Op.CONST and step.arg > 0:
                 return term

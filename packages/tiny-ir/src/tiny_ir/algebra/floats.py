@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from math import frexp, inf
 
+from tiny_ir.dtypes import DType
 from tiny_ir.op import Op
 from tiny_ir.pattern import anything, constant, floating, is_floating, literal, node
 from tiny_ir.rule import Rule, law, rule
 from tiny_ir.uop import UOp, const, make
 
+
+def has_signed_zero(dtype: DType) -> bool:
+    """Whether -0 is a value; it is not in the fnuz types."""
+    return dtype.is_float and not dtype.is_fnuz
+
+
 x, y = floating("x"), floating("y")
-c = constant("c", is_floating)
+u, v = anything("u", has_signed_zero), anything("v", has_signed_zero)
+c, d = constant("c", is_floating), constant("d", has_signed_zero)
 _WHOLE = (Op.TRUNC, Op.FLOOR, Op.CEIL, Op.ROUND)
 
 LAWS = (
@@ -28,9 +36,9 @@ LAWS = (
     law(x + (-y), x - y, "adding a negated float"),
     law(x - (-y), x + y, "subtracting a negated float"),
     law((-x) * (-y), x * y, "a product of negated floats"),
-    law((-x) / (-y), x / y, "a quotient of negated floats"),
+    law((-u) / (-v), u / v, "a quotient of negated floats"),
     law((-x) * c, x * (-c), "a negated float times a constant"),
-    law((-x) / c, x / (-c), "a negated float divided by a constant"),
+    law((-u) / d, u / (-d), "a negated float divided by a constant"),
     law(x.maximum(x), x, "the larger of a float and itself"),
     law(x.minimum(x), x, "the smaller of a float and itself"),
     law(x.maximum(-inf), x, "the larger of a float and negative infinity"),

@@ -25,10 +25,6 @@ def _has_all_bits(a: UOp) -> bool:
     return bool(a.arg == (dtype.maximum if dtype.is_unsigned else -1))
 
 
-def _is_signed(x: UOp) -> bool:
-    return not x.dtype.is_unsigned
-
-
 SUMS = (
     law(x + 0, x, "adding zero"),
     law(x - 0, x, "subtracting zero"),
@@ -47,7 +43,7 @@ SUMS = (
 PRODUCTS = (
     law(x * 0, 0, "multiplying by zero"),
     law(x * 1, x, "multiplying by one"),
-    law(x * -1, -x, "multiplying by minus one", when=_is_signed),
+    law(x * -1, -x, "multiplying by minus one"),
     law((x * a) * b, x * (a * b), "constants of a product are one constant"),
     law((-x) * (-y), x * y, "a product of negatives"),
     law((-x) * a, x * (-a), "a constant times a negative"),

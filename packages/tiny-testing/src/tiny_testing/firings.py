@@ -1,0 +1,187 @@
+"""Checks rules where they fire: both sides are computed on random values of their leaves.
+
+As a pytest plugin it offers the fixture `checked_firings`, which checks what fires in a test.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from tiny_ir import Op, Rule, UOp, observing, order_of, toposort
+from tiny_ir.op_table import FUNCTIONS
+from tiny_testing.evaluate import (
+    CannotEvaluateError,
+    Value,
+    evaluate,
+    is_same,
+    leaves,
+)
+from tiny_testing.laws import LawError
+
+_LARGEST = 3000
+"""Nodes of a graph that is still evaluated."""
+_INEXACT = frozenset((*FUNCTIONS, Op.POW))
+_TOLERANCE = 16
+"""Units in the last place that a function, or a float sum in another order, may differ."""
+
+
+def check_firing(before: UOp, after: UOp, *, samples: int = 8, seed: int = 0) -> int:
+    """Compute both sides on random values of their ranges, variables and storage.
+
+    Args:
+        before: a graph of elementwise nodes, reads and reductions over ranges.
+        after: what a rule made of it; an index may have become an integer of fixed width.
+        samples: how many assignments.
+        seed: of the random values.
+
+    Returns:
+        How many assignments were computed; 0 if there is nothing to compute: effects, movement,
+        or a rule that walks other ranges than before.
+
+    Raises:
+        LawError: dtype, shape or value differ.
+    """
+    narrowed = before.dtype.is_weak and after.dtype.is_int
+    if (before.dtype is not after.dtype and not narrowed) or before.shape != after.shape:
+        raise LawError(f"{before!r} became {after!r}: another dtype or shape.")
+    order = toposort([before])
+    wanted = leaves([before, after])
+    if len(order) > _LARGEST or not set(wanted) <= set(order):
+        return 0
+    draw = random.Random(seed)
+    tolerance = _tolerance(order, before)
+    done = 0
+    for _ in range(samples):
+        environment = _environment(wanted, draw)
+        if environment is None:
+            continue
+        try:
+            a, b = evaluate(before, environment), evaluate(after, environment)
+        except CannotEvaluateError:
+            return done
+        if not (is_same(a, b) or _is_near(a, b, tolerance)):
+            values = ", ".join(f"{leaf!r}={value}" for leaf, value in environment.items())
+            raise LawError(f"{a} is not {b} where {values}:\n{before}\nbecame\n{after}")
+        done += 1
+    return done
+
+
+def _tolerance(order: list[UOp], root: UOp) -> float:
+    """How far the sides may be apart, relative to their size; 0 where they must be equal."""
+    if not root.dtype.is_float:
+        return 0.0
+    sums = any(node.op is Op.REDUCE and node.dtype.is_float for node in order)
+    if sums or any(node.op in _INEXACT for node in order):
+        return _TOLERANCE * root.dtype.epsilon
+    return 0.0
+
+
+def _is_near(a: Value, b: Value, tolerance: float) -> bool:
+    if not tolerance:
+        return False
+    if isinstance(a, list):
+        return all(_is_near(x, y, tolerance) for x, y in zip(a, b, strict=True))
+    return is_same(a, b) or math.isclose(a, b, rel_tol=tolerance, abs_tol=tolerance)
+
+
+def _environment(wanted: list[UOp], draw: random.Random) -> dict[UOp, Value] | None:
+    """Values for the leaves, sizes before ranges; None where a range is empty."""
+    environment: dict[UOp, Value] = {}
+    for leaf in wanted:
+        if leaf.op is Op.VARIABLE:
+            low, high = leaf.arg.minimum, leaf.arg.maximum
+            environment[leaf] = draw.choice((low, high, draw.randint(low, high)))
+        elif leaf.op is Op.BIND:
+            environment[leaf] = environment[leaf.src[0]] = leaf.src[1].arg
+        else:
+            size = evaluate(leaf.src[0], environment)
+            if size <= 0:
+                return None
+            environment[leaf] = draw.choice((0, size - 1, draw.randrange(size)))
+    return environment
+
+
+@dataclass(slots=True)
+class Firings:
+    """What fired inside `recorded_firings`, each pair of graphs once.
+
+    Attributes:
+        most: how many pairs of a rule are kept; further ones are counted only.
+        seen: digests of the graphs that are not looked at again.
+        pairs: for each rule the graphs before and after.
+        counts: how often each rule fired, by name.
+    """
+
+    most: int = 200
+    seen: set[tuple[str, int]] = field(default_factory=set)
+    pairs: dict[Rule, list[tuple[UOp, UOp]]] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def __call__(self, rule: Rule, before: UOp, after: UOp) -> None:
+        """Note a firing."""
+        self.counts[rule.name] = self.counts.get(rule.name, 0) + 1
+        pairs = self.pairs.setdefault(rule, [])
+        if len(pairs) >= self.most:
+            return
+        digest = (rule.name, order_of(before))
+        if digest not in self.seen:
+            self.seen.add(digest)
+            pairs.append((before, after))
+
+    def check(self, *, samples: int = 8) -> int:
+        """Check every firing that was noted; return how many could be computed.
+
+        Raises:
+            LawError: a rule changed a value, a dtype or a shape.
+        """
+        checked = 0
+        for rule, pairs in self.pairs.items():
+            for before, after in pairs:
+                try:
+                    checked += check_firing(before, after, samples=samples) > 0
+                except LawError as error:
+                    raise LawError(f"{rule.name}: {error}") from error
+        return checked
+
+
+@contextmanager
+def recorded_firings(
+    most: int = 200, seen: set[tuple[str, int]] | None = None
+) -> Iterator[Firings]:
+    """Record what every rewrite inside the block does.
+
+    Args:
+        most: how many firings of one rule are kept.
+        seen: digests of what is not recorded again; added to.
+
+    Example:
+        >>> from tiny_ir import Op, VariableArg, dtypes, make, simplify
+        >>> n = make(Op.VARIABLE, dtypes.weakint, (), VariableArg("n", 0, 9))
+        >>> with recorded_firings() as firings:
+        ...     _ = simplify(n * 2 - n)
+        >>> firings.check() > 0
+        True
+    """
+    firings = Firings(most, set() if seen is None else seen)
+    with observing(firings):
+        yield firings
+
+
+@pytest.fixture(scope="session")
+def firings_seen() -> set[tuple[str, int]]:
+    """Digests of the firings that some test of this session has checked."""
+    return set()
+
+
+@pytest.fixture
+def checked_firings(firings_seen: set[tuple[str, int]]) -> Iterator[Firings]:
+    """Check at the end of a test what fired in it, each firing once a session."""
+    with recorded_firings(most=30, seen=firings_seen) as firings:
+        yield firings
+    firings.check(samples=4)

@@ -1,0 +1,129 @@
+"""Every law of the algebra is proved; the prover refutes what is not a law."""
+
+from __future__ import annotations
+
+import pytest
+
+from tiny_ir import (
+    SIMPLIFY,
+    AxisKind,
+    Op,
+    ParamArg,
+    RangeArg,
+    Rule,
+    UOp,
+    VariableArg,
+    boolean,
+    const,
+    dtypes,
+    floating,
+    index,
+    integer,
+    law,
+    make,
+    node,
+    simplify,
+)
+from tiny_testing.evaluate import evaluate
+from tiny_testing.firings import check_firing, recorded_firings
+from tiny_testing.laws import LawError, prove
+from tiny_testing.solver import has_solver
+
+LAWS = [rule for rule in SIMPLIFY if rule.law is not None]
+x, y = floating("x"), floating("y")
+i, j = integer("i"), integer("j")
+k = index("k")
+p, q = boolean("p"), boolean("q")
+
+
+@pytest.mark.parametrize("rule", LAWS, ids=lambda rule: rule.name)
+def test_law_holds(rule: Rule) -> None:
+    assert prove(rule, samples=40).cases > 0
+
+
+@pytest.mark.skipif(not has_solver(), reason="z3 is not installed")
+def test_the_solver_proves_laws_of_integers_and_bools() -> None:
+    assert prove(law((i - j) + j, i, "subtracting and adding"), samples=0).solved >= 5
+    assert prove(law(p & (p | q), p, "absorption"), samples=0).solved == 1
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        law(x + 0.0, x, "adding positive zero loses a negative zero"),
+        law(x * 0.0, 0.0, "NaN and infinity times zero are NaN"),
+        law(x - x, 0.0, "infinity minus itself is NaN"),
+        law(x / x, 1.0, "zero divided by itself is NaN"),
+        law(x.eq(x), True, "NaN does not equal itself"),
+        law((x + y) - y, x, "sums round"),
+        law((x * 3.0) / 3.0, x, "products overflow"),
+        law(i // i, 1, "zero divided by itself is zero"),
+        law(node(Op.NEG, i // j), node(Op.NEG, i) // j, "floor division is not odd"),
+        law((i * 2) // 2, i, "doubling wraps"),
+        law(i < (i + 1), True, "the highest number wraps"),
+        law(p | q, p ^ q, "or is not exclusive"),
+        law(p.where(i, j), p.where(j, i), "the branches are swapped"),
+        law((k // 2) * 2, k, "an odd number loses one"),
+    ],
+    ids=lambda rule: rule.name,
+)
+def test_what_is_no_law_is_refuted(wrong: Rule) -> None:
+    with pytest.raises(LawError):
+        prove(wrong, samples=50)
+
+
+def test_a_law_that_fits_nothing_is_refused() -> None:
+    with pytest.raises(LawError, match="no dtype"):
+        prove(law(p + q, p, "bools have no sum"))
+
+
+def test_a_rule_that_is_a_function_is_not_proved_as_a_law() -> None:
+    function = next(rule for rule in SIMPLIFY if rule.law is None)
+    with pytest.raises(LawError, match="check_firing"):
+        prove(function)
+
+
+def variable(name: str, low: int, high: int) -> UOp:
+    return make(Op.VARIABLE, dtypes.weakint, (), VariableArg(name, low, high))
+
+
+def test_a_wrong_firing_is_caught() -> None:
+    n = variable("n", -5, 5)
+    assert check_firing(n // 2, (n + 0) // 2) > 0
+    with pytest.raises(LawError):
+        check_firing(n // 2, make(Op.CDIV, None, (n, const(dtypes.weakint, 2))))
+
+
+def test_a_firing_may_not_change_the_dtype() -> None:
+    n = variable("n", -5, 5)
+    with pytest.raises(LawError, match="dtype"):
+        check_firing(n.cast(dtypes.int8), n.cast(dtypes.int16))
+
+
+def test_reads_have_values_of_their_own() -> None:
+    n = variable("n", 0, 5)
+    a = make(Op.PARAM, dtypes.float32, (), ParamArg(0, 8, "cpu"))
+    b = make(Op.PARAM, dtypes.float32, (), ParamArg(1, 8, "cpu"))
+    with pytest.raises(LawError):
+        check_firing(a.index(n), b.index(n))
+    with pytest.raises(LawError):
+        check_firing(a.index(n), a.index(n + 1))
+    assert check_firing(a.index(n, n < 3), (n < 3).where(a.index(n), 0.0)) > 0
+
+
+def test_a_recorder_keeps_each_firing_once() -> None:
+
+    n = variable("n", 0, 9)
+    with recorded_firings() as firings:
+        for _ in range(3):
+            simplify(n * 2 - n)
+    assert firings.counts["sum_has_one_form"] >= 3
+    assert all(len(pairs) == 1 for pairs in firings.pairs.values())
+    assert firings.check() == len(firings.pairs)
+
+
+def test_reductions_are_evaluated_over_their_ranges() -> None:
+
+    n = variable("n", 0, 9)
+    axis = make(Op.RANGE, None, (const(dtypes.weakint, 4),), RangeArg(0, AxisKind.REDUCE))
+    assert evaluate((axis * n).reduce(Op.ADD, ranges=(axis,)), {n: 3}) == 18
