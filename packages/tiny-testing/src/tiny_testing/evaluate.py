@@ -212,8 +212,9 @@ def is_same(a: Value, b: Value) -> bool:
         pairs = zip(_lanes(a, b), _lanes(b, a), strict=True)
         return all(is_same(x, y) for x, y in pairs)
     if a != a or b != b:
-        return a != a and b != b
-    return bool(a == b and (a != 0 or math.copysign(1.0, a) == math.copysign(1.0, b)))
+    if a != b:
+        return False
+    return a != 0 or math.copysign(1.0, a) == math.copysign(1.0, b)
 
 
 def _lanes(value: Value, other: Value) -> list[Value]:
