@@ -212,9 +212,10 @@ def is_same(a: Value, b: Value) -> bool:
         pairs = zip(_lanes(a, b), _lanes(b, a), strict=True)
         return all(is_same(x, y) for x, y in pairs)
     if a != a or b != b:
+        return bool(a != a and b != b)
     if a != b:
         return False
-    return a != 0 or math.copysign(1.0, a) == math.copysign(1.0, b)
+    return bool(a != 0 or math.copysign(1.0, a) == math.copysign(1.0, b))
 
 
 def _lanes(value: Value, other: Value) -> list[Value]:
