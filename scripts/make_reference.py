@@ -12,13 +12,15 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tiny_codegen import PIPELINE
+from tiny_codegen.pipeline import PIPELINE
+from tiny_codegen.stage import LoopChoice, PluginSlot, Stage
 from tiny_ir import OP_TABLE
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs" / "reference"
 MADE = "<!-- Made by `hatch run reference`; do not edit. -->"
-SETTING = re.compile(r"(?P<name>[A-Z][A-Z_]+(?:<NAME>)?): (?P<text>.+)", re.DOTALL)
+SETTING = re.compile(r"^([A-Z][A-Z_]+(?:<NAME>)?)(?:: | (?=names ))(.+?)(?=\n\n|\Z)", re.M | re.S)
+REASON = re.compile(r'\("(\w[\w ]*)".*\),  # (.+)$', re.MULTILINE)
 LEVELS = ("graph", "kernel", "program")
 
 
@@ -52,27 +54,44 @@ def op_rows() -> Iterator[Sequence[str]]:
 
 
 def setting_rows() -> Iterator[Sequence[str]]:
-    """Yield a line for each setting: functions of settings.py whose docstring opens with a name."""
+    """Yield a line for each setting that a docstring of a settings.py names: `NAME: what it does`."""
+    readers: dict[str, list[str]] = {}
+    texts: dict[str, str] = {}
     for path in sorted(ROOT.glob("packages/*/src/*/settings.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.FunctionDef):
-                sentence = (ast.get_docstring(node) or "").split("\n\n")[0]
-                match = SETTING.match(" ".join(sentence.split()))
-                if match is not None:
-                    yield f"`{match['name']}`", path.parent.name, match["text"]
+                for name, text in SETTING.findall(ast.get_docstring(node) or ""):
+                    texts.setdefault(name, " ".join(text.split()))
+                    readers.setdefault(name, []).append(path.parent.name)
+    for name in sorted(texts):
+        yield f"`{name}`", texts[name], ", ".join(readers[name])
+
+
+def reasons_for_places() -> dict[str, str]:
+    """Return the comment that stands behind each row of pipeline.py, by the row's name."""
+    text = (ROOT / "packages/tiny-codegen/src/tiny_codegen/pipeline.py").read_text(encoding="utf-8")
+    return dict(REASON.findall(text))
 
 
 def stage_rows() -> Iterator[Sequence[str]]:
-    """Yield a line for each stage, in order."""
-    for number, stage in enumerate(PIPELINE, start=1):
-        yield str(number), stage.name
+    """Yield a line for each row of the pipeline, in order."""
+    reasons = reasons_for_places()
+    for row in PIPELINE:
+        reason = reasons.get(row.name, "")
+        match row:
+            case Stage():
+                yield row.name, row.level, reason
+            case LoopChoice():
+                yield row.name, "", reason
+            case PluginSlot():
+                yield f"slot `{row.name}`", "", "stages of plugins"
 
 
 def pages() -> dict[str, str]:
     """Return the text of each page by its name."""
     ops = table(("op", "sources", "levels", "kind"), op_rows())
-    settings = table(("variable", "read by", "what it does"), setting_rows())
-    stages = table(("", "stage"), stage_rows())
+    settings = table(("variable", "what it does", "who reads it"), setting_rows())
+    stages = table(("stage", "level afterwards", "why here"), stage_rows())
     return {
         "ops.md": page("Ops", "One row for each op, as in `tiny_ir/op_table.py`.", ops),
         "settings.md": page("Settings", "Variables, each read in one `settings.py`.", settings),
