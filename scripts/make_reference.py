@@ -54,7 +54,7 @@ def op_rows() -> Iterator[Sequence[str]]:
 
 
 def setting_rows() -> Iterator[Sequence[str]]:
-    """Yield a line for each setting that a docstring of a settings.py names: `NAME: what it does`."""
+    """Yield a line for each `NAME: what it does` in a docstring of a settings.py."""
     readers: dict[str, list[str]] = {}
     texts: dict[str, str] = {}
     for path in sorted(ROOT.glob("packages/*/src/*/settings.py")):
