@@ -491,8 +491,9 @@ class _Rangeify:
             return rebuild(node, tuple(elements))
         if op is Op.PAD:
             _, valid = source_position(node, place.indices)
-            zero = const(node.dtype, 0)
-            return elements[0] if valid is TRUE else valid.where(elements[0], zero)
+            if valid is TRUE or elements[0].op is Op.INDEX:
+                return elements[0]  # a guarded element is 0 where it is not valid
+            return valid.where(elements[0], const(node.dtype, 0))
         if op in MOVEMENT:
             return elements[0]
         if op is Op.REDUCE:

@@ -14,11 +14,13 @@ from tiny_ir import (
     UOp,
     make,
     rebuild,
+    simplify,
     size_node,
     substitute,
     toposort,
 )
 
+from tiny_codegen.buffers import loaded_from, stored_to
 from tiny_codegen.loops.ranges import axis, next_number, replace_range, size_of_axis, with_kind
 
 
@@ -108,24 +110,98 @@ def unroll(root: UOp, old: UOp) -> UOp:
     return with_kind(root, old, AxisKind.UNROLL)
 
 
+def shift(root: UOp, old: UOp, factor: int) -> tuple[UOp, UOp, UOp]:
+    """Walk an axis in blocks of `factor`, the last moved back so that it ends where the axis ends.
+
+    What the last two blocks have in common is computed twice, so this is legal only if that changes
+    nothing: plain stores to memory that the kernel does not read, no state carried, and a block
+    that fits the axis.
+
+    Returns:
+        The kernel, the axis over blocks, the axis inside a block.
+    """
+    size = _known_size(old)
+    if not 0 < factor <= size:
+        raise _refused(f"shift blocks of {factor} over an axis of {size}", "no block fits")
+    if old.arg.kind is not AxisKind.LOOP:
+        raise _refused("shift a reduction", "terms would be combined twice")
+    nodes = toposort((root,))
+    if any(node.op is Op.REGISTER or _is_serial(node) for node in nodes):
+        raise _refused("shift beside a recurrence", "steps would be taken twice")
+    if set(stored_to(nodes)) & set(loaded_from(nodes)):
+        raise _refused("shift a kernel that reads what it writes", "elements would change twice")
+    outer = axis(old.arg.number, -(-size // factor), AxisKind.LOOP)
+    inner = axis(next_number(root), factor, AxisKind.LOOP)
+    start = (outer * factor).minimum(size - factor)
+    return replace_range(root, old, start + inner, (outer, inner)), outer, inner
+
+
+def is_shifted(root: UOp, block: UOp) -> bool:
+    """Whether blocks along an axis overlap."""
+    return any(node.op is Op.MIN and block in toposort((node,)) for node in toposort((root,)))
+
+
+def merge(root: UOp, outer: UOp, inner: UOp) -> tuple[UOp, UOp]:
+    """Walk two axes that follow each other as one.
+
+    Returns:
+        The kernel and the one axis.
+    """
+    sizes = _known_size(outer), _known_size(inner)
+    if outer.arg.kind is not inner.arg.kind:
+        raise _refused("merge axes of different kinds", "they are not walked alike")
+    _check_order(outer, "merge")
+    for node in toposort((root,)):
+        if node.op in (Op.END, Op.REDUCE) and (outer in node.src[1:]) != (inner in node.src[1:]):
+            raise _refused("merge axes of different loops", "they do not always stand together")
+    one = axis(outer.arg.number, sizes[0] * sizes[1], outer.arg.kind)
+    root = replace_range(root, inner, one % sizes[1], ())
+    return simplify(replace_range(root, outer, one // sizes[1], (one,))), one
+
+
 def parallelize(root: UOp, old: UOp, chunks: int) -> UOp:
-    """Spread an axis over workers, in `chunks` equal parts; the last may be shorter."""
+    """Spread an axis over workers, in `chunks` equal parts; the last may be shorter.
+
+    Effects of the kernel beside the loops over that axis are left to the first worker.
+    """
     size = _known_size(old)
     _check_order(old, "parallelize")
     if old.arg.kind is not AxisKind.LOOP:
         raise _refused("parallelize a reduction", "workers would write one accumulator")
+    if is_shifted(root, old):
+        raise _refused("parallelize overlapping blocks", "two workers would write one element")
     length = -(-size // chunks)
     chunks = -(-size // length)
     if chunks < 2:
         raise _refused(f"parallelize an axis of {size}", "there is only one chunk")
-    outer = axis(next_number(root), chunks, AxisKind.THREAD)
+    worker = axis(next_number(root), chunks, AxisKind.THREAD)
     number = old.arg.number
     if size % length == 0:
         inner = axis(number, length, AxisKind.LOOP)
     else:
-        left = size_node(size) - outer * length
+        left = size_node(size) - worker * length
         inner = axis(number, left.minimum(length), AxisKind.LOOP)
-    return replace_range(root, old, outer * length + inner, (outer, inner))
+    effects = [
+        replace_range(effect, old, worker * length + inner, (inner,))
+        if old in effect.src[1:]
+        else _by_first_worker(effect, worker)
+        for effect in root.src
+    ]
+    return make(Op.SINK, None, (make(Op.END, None, (*effects, worker)),), root.arg)
+
+
+def _by_first_worker(effect: UOp, worker: UOp) -> UOp:
+    """The effect with no iterations for all workers but the first."""
+    ranges = [source for source in effect.src if source.op is Op.RANGE]
+    if effect.op is not Op.END or not ranges:
+        raise _refused("parallelize beside a single store", "every worker would do it")
+    first = ranges[0]
+    size = worker.eq(0).where(first.src[0], 0)
+    return substitute(effect, {first: make(Op.RANGE, None, (size,), first.arg)})
+
+
+def _is_serial(node: UOp) -> bool:
+    return node.op is Op.RANGE and node.arg.kind is AxisKind.SERIAL
 
 
 def _with_own_loops(effect: UOp, number: int) -> UOp:

@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 from tiny_ir import AxisKind, Op, UOp, bounds, toposort
 from tiny_plugin import Options, Target
 
 from tiny_codegen.loops.accesses import loads_of, stores_of, stride
-from tiny_codegen.loops.actions import parallelize, peel, split, unroll, vectorize
+from tiny_codegen.loops.actions import (
+    ActionError,
+    merge,
+    parallelize,
+    peel,
+    shift,
+    split,
+    unroll,
+    vectorize,
+)
 from tiny_codegen.loops.ranges import ranges_of, size_of_axis
 from tiny_codegen.loops.tile import LATENCY, choose_tile
 
@@ -25,6 +37,7 @@ def choose(root: UOp, target: Target, options: Options) -> tuple[UOp, tuple[str,
     if not options.optimize:
         return root, ()
     applied: list[str] = []
+    root = _merged(root, applied)
     root = _choose_lanes(root, target, applied)
     root = _choose_copies(root, target, applied)
     root = _choose_threads(root, target, applied)
@@ -55,8 +68,59 @@ def _choose_lanes(root: UOp, target: Target, applied: list[str]) -> UOp:
     return _vectorized(root, best[1], lanes, applied)
 
 
+def _merged(root: UOp, applied: list[str]) -> UOp:
+    """Walk neighbouring axes as one where every access does."""
+    while True:
+        pair = _mergeable(root)
+        if pair is None:
+            return root
+        applied.append(f"merge {pair[0].arg.number} and {pair[1].arg.number}")
+        root, _ = merge(root, *pair)
+
+
+def _mergeable(root: UOp) -> tuple[UOp, UOp] | None:
+    nodes = toposort((root,))
+    addresses = [node for node in nodes if node.op is Op.INDEX]
+    uses = [node for node in nodes if node.op is Op.CAST and node.src[0].dtype.is_weak]
+    for node in nodes:
+        if node.op not in (Op.END, Op.REDUCE):
+            continue
+        axes = [source for source in node.src[1:] if source.op is Op.RANGE]
+        for outer, inner in pairwise(axes):
+            if outer.arg.kind is inner.arg.kind and _walks_as_one(outer, inner, addresses, uses):
+                others = [n for n in nodes if n.op in (Op.END, Op.REDUCE) and n is not node]
+                if not any(a in n.src[1:] for n in others for a in (outer, inner)):
+                    return outer, inner
+    return None
+
+
+def _walks_as_one(outer: UOp, inner: UOp, addresses: Sequence[UOp], uses: Sequence[UOp]) -> bool:
+    if outer.arg.kind not in (AxisKind.LOOP, AxisKind.REDUCE):
+        return False
+    size = size_of_axis(inner)
+    if size is None or size_of_axis(outer) is None:
+        return False
+    if any({outer, inner} & set(toposort((use,))) for use in uses):
+        return False
+    for address in addresses:
+        step = stride(address.src[1], inner)
+        if step is None or stride(address.src[1], outer) != step * size:
+            return False
+        if len(address.src) > 2 and {outer, inner} & set(toposort((address.src[2],))):
+            return False
+    return True
+
+
 def _vectorized(root: UOp, axis: UOp, lanes: int, applied: list[str]) -> UOp:
-    """Make an axis lanes: as wide as the target's, and what is left over half as wide, and so on."""
+    """Make an axis lanes: as wide as the target's, and what is left over by a shorter way."""
+    size = size_of_axis(axis)
+    assert size is not None
+    while lanes > size:
+        lanes //= 2
+    if lanes >= FEWEST_LANES and size % lanes and _may_shift(root, axis):
+        root, _, inner = shift(root, axis, lanes)
+        applied.append(f"shift {axis.arg.number} by {lanes}")
+        return vectorize(root, inner)
     rest: UOp | None = axis
     while rest is not None and lanes >= FEWEST_LANES:
         size = size_of_axis(rest)
@@ -74,6 +138,23 @@ def _vectorized(root: UOp, axis: UOp, lanes: int, applied: list[str]) -> UOp:
             root = vectorize(root, inner)
         lanes //= 2
     return root
+
+
+def _may_shift(root: UOp, axis: UOp) -> bool:
+    """Whether blocks may overlap: never for the axis that workers will share."""
+    others = [
+        size_of_axis(other) or 1
+        for end in root.src
+        for other in end.src[1:]
+        if other is not axis and other.op is Op.RANGE and other.arg.kind is AxisKind.LOOP
+    ]
+    if max(others, default=1) < 2 and _work(root) >= PARALLEL_WORK:
+        return False
+    try:
+        shift(root, axis, 1)
+    except ActionError:
+        return False
+    return True
 
 
 def _choose_copies(root: UOp, target: Target, applied: list[str]) -> UOp:
@@ -114,20 +195,20 @@ def _lane_cost(root: UOp, axis: UOp) -> int:
 
 
 def _choose_threads(root: UOp, target: Target, applied: list[str]) -> UOp:
-    if target.cores < 2 or not target.grid_limits:
+    if target.cores < 2 or not target.grid_limits or _work(root) < PARALLEL_WORK:
         return root
-    if _work(root) < PARALLEL_WORK:
-        return root
-    ends = [node for node in toposort((root,)) if node.op is Op.END]
-    outer = ends[-1] if ends else None
-    if outer is None or sum(1 for node in root.src if node.op is Op.END) != 1:
-        return root
-    for axis in outer.src[1:]:
-        size = size_of_axis(axis) if axis.op is Op.RANGE else None
-        if size is not None and size > 1 and axis.arg.kind is AxisKind.LOOP:
+    for effect in root.src:
+        for axis in effect.src[1:]:
+            size = size_of_axis(axis) if axis.op is Op.RANGE else None
+            if size is None or size < 2 or axis.arg.kind is not AxisKind.LOOP:
+                continue
             chunks = _chunks(size, CHUNKS_PER_CORE * target.cores)
+            try:
+                threaded = parallelize(root, axis, chunks)
+            except ActionError:
+                continue
             applied.append(f"parallelize {axis.arg.number} in {chunks}")
-            return parallelize(root, axis, chunks)
+            return threaded
     return root
 
 

@@ -10,7 +10,7 @@ from math import prod
 from tiny_ir import AxisKind, Op, UOp, toposort
 from tiny_plugin import Target
 
-from tiny_codegen.loops.accesses import loads_of
+from tiny_codegen.loops.accesses import loads_of, stores_of
 from tiny_codegen.loops.ranges import ranges_of, size_of_axis
 
 LARGEST_FACTOR = 12
@@ -35,6 +35,7 @@ def choose_tile(root: UOp, target: Target) -> Tile:
     reduces = [node for node in toposort((root,)) if node.op is Op.REDUCE]
     if not reduces or any(node.op is Op.REGISTER for node in toposort((root,))):
         return Tile(())
+    together = _reductions_at_once(root)
     registers = target.vector_registers if target.vector_nbytes else target.registers
     loads = [frozenset(_axes_below(load)) for load in loads_of(root)]
     lanes = {a for a in ranges_of(root) if a.arg.kind in (AxisKind.LANE, AxisKind.REDUCE_LANE)}
@@ -44,7 +45,7 @@ def choose_tile(root: UOp, target: Target) -> Tile:
         for axes in combinations(candidates, count):
             for factors in product(*(_factors(axis) for axis in axes)):
                 tile = dict(zip(axes, factors, strict=True))
-                copies = prod(factors) * len(reduces)
+                copies = prod(factors) * together
                 wide = sum(_copies(load, tile) for load in loads if load & lanes)
                 if copies + wide + 1 > registers:
                     continue
@@ -55,6 +56,13 @@ def choose_tile(root: UOp, target: Target) -> Tile:
                 if choice[:2] < best[:2]:
                     best = choice
     return best[2]
+
+
+def _reductions_at_once(root: UOp) -> int:
+    """The most reductions that one store waits for: each needs an accumulator of its own."""
+    return max(
+        sum(1 for node in toposort((store,)) if node.op is Op.REDUCE) for store in stores_of(root)
+    )
 
 
 def _axes_below(load: UOp) -> list[UOp]:
