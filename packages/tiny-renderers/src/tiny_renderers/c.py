@@ -103,7 +103,7 @@ class _Function(Walk):
             return self.words.constant_of(node.dtype, node.arg)
         if node.op is Op.IOTA:
             return f"(({self._type(node.dtype)}){lane})"
-        return f"{self.values[node]}[{lane}]" if lanes_of(node) else self.values[node]
+        return f"{self.value(node)}[{lane}]" if lanes_of(node) else self.value(node)
 
     def _single(self, node: UOp) -> str:
         return self._lane(node, "0")
@@ -262,7 +262,7 @@ class _Function(Walk):
         offset = self._lane(access.offset, _LANE)
         if access.contiguous:
             offset += f" + {_LANE}"
-        return f"{self.values[access.storage]}[{offset}]"
+        return f"{self.value(access.storage)}[{offset}]"
 
     def load(self, node: UOp) -> None:
         """Write a load; what a gate shuts out is never read."""

@@ -74,21 +74,37 @@ def access_of(index: UOp) -> Access:
     return Access(storage, offset, lanes_of(offset), False)
 
 
-def stored_registers(uops: Iterable[UOp]) -> dict[UOp, tuple[UOp, ...]]:
-    """For each RANGE the registers written between it and its END, in order of first write."""
+Registers = dict[UOp, tuple[UOp, ...]]
+
+
+def registers_of_loops(uops: Iterable[UOp]) -> tuple[Registers, Registers]:
+    """For each RANGE the registers it writes, and those that carry a value from turn to turn.
+
+    A register that a turn writes before it reads it carries nothing.
+    """
     written: dict[UOp, dict[UOp, None]] = {}
+    carried: dict[UOp, dict[UOp, None]] = {}
     open_loops: list[UOp] = []
     for node in uops:
         if node.op is Op.RANGE:
             open_loops.append(node)
-            written[node] = {}
-        elif node.op is Op.STORE and value_of(node.src[0]).op is Op.REGISTER:
-            for loop in open_loops:
-                written[loop][value_of(node.src[0])] = None
+            written[node], carried[node] = {}, {}
         elif node.op is Op.END:
             for _ in closed_ranges(node, open_loops):
                 open_loops.pop()
-    return {loop: tuple(registers) for loop, registers in written.items()}
+        elif node.op in (Op.LOAD, Op.STORE) and value_of(node.src[0]).op is Op.REGISTER:
+            register = value_of(node.src[0])
+            reads = node.op is Op.LOAD or len(node.src) > 2
+            for loop in open_loops:
+                if reads and register not in written[loop]:
+                    carried[loop][register] = None
+                if node.op is Op.STORE:
+                    written[loop][register] = None
+    both = {
+        loop: tuple(register for register in carried[loop] if register in written[loop])
+        for loop in carried
+    }
+    return {loop: tuple(registers) for loop, registers in written.items()}, both
 
 
 def closed_ranges(end: UOp, open_loops: list[UOp]) -> list[UOp]:

@@ -16,8 +16,8 @@ from tiny_renderers.listing import (
     access_of,
     lanes_of,
     reduction_halves,
+    registers_of_loops,
     scratch_offsets,
-    stored_registers,
     unsupported,
     unsupported_node,
     value_of,
@@ -66,7 +66,6 @@ class _Loop:
     node: UOp
     number: int
     tested_first: bool
-    registers: tuple[UOp, ...]
     phis: dict[UOp, tuple[int, str]]
     counter_line: int
 
@@ -85,7 +84,7 @@ class _Function(Walk):
         self.loops: list[_Loop] = []
         self.block = "entry"
         self.labels = 0
-        self.written = stored_registers(program.uops)
+        self.written, self.carried = registers_of_loops(program.uops)
 
     def text(self, target: Target) -> str:
         """The whole module."""
@@ -136,7 +135,7 @@ class _Function(Walk):
         if node.op is Op.IOTA:
             element = self.words.type_of(node.dtype)
             return "<" + ", ".join(f"{element} {i}" for i in range(own)) + ">"
-        value = self.values[node]
+        value = self.value(node)
         return self._splat(value, node.dtype, lanes) if lanes and not own else value
 
     def _splat(self, value: str, dtype: DType, lanes: int) -> str:
@@ -285,16 +284,18 @@ class _Function(Walk):
         entered_from = self.block
         self._line(f"br label %loop{number}")
         self._label(f"loop{number}")
-        loop = _Loop(node, number, tested_first, self.written[node], {}, len(self.lines))
+        loop = _Loop(node, number, tested_first, {}, len(self.lines))
         counter = f"%r{number}"
         self._line(f"{counter} = phi {kind} [ 0, %{entered_from} ]")
         self.values[node] = counter
-        for register in loop.registers:
-            before = self.registers.get(register, "poison")
+        for register in self.carried[node] if not tested_first else self.written[node]:
+            before = self.registers.get(register)
+            if before is None:
+                continue
             name = self.fresh("%v")
             loop.phis[register] = (len(self.lines), name)
-            register_kind = self.words.type_of(register.dtype, lanes_of(register))
-            self._line(f"{name} = phi {register_kind} [ {before}, %{entered_from} ]")
+            kind_of_register = self.words.type_of(register.dtype, lanes_of(register))
+            self._line(f"{name} = phi {kind_of_register} [ {before}, %{entered_from} ]")
             self.registers[register] = name
         if tested_first:
             more = self._value(f"icmp {_less(node.dtype)} {kind} {counter}, {bound}")
@@ -334,7 +335,7 @@ class _Function(Walk):
     def _address(self, access: Access, offset: str) -> str:
         element = self.words.memory_type_of(access.storage.dtype)
         lanes = 0 if access.contiguous else access.lanes
-        base = self.values[access.storage]
+        base = self.value(access.storage)
         return self._value(
             f"getelementptr {element}, ptr {base}, {self._of(dtypes.int64, lanes, offset)}"
         )

@@ -99,7 +99,7 @@ class _Function(Walk):
             case Op.SPECIAL:
                 return str(node.arg)
             case _:
-                return self.values[node]
+                return self.value(node)
 
     def _function(self, op: Op, dtype: DType, sources: tuple[UOp, ...]) -> str:
         """The name of the function that an op means, bound in the header."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 
-from tiny_ir import ELEMENTWISE, Op, UOp
+from tiny_ir import ELEMENTWISE, Op, UOp, VerificationError
 from tiny_plugin import Program
 from tiny_renderers.listing import closed_ranges, unsupported_node, value_of
 
@@ -34,6 +34,7 @@ class Walk(ABC):
         self.lines: list[str] = []
         self.values: dict[UOp, str] = {}
         self._open: list[UOp] = []
+        self._inside: list[list[UOp]] = []
         self._named = 0
 
     @property
@@ -46,11 +47,37 @@ class Walk(ABC):
         self._named += 1
         return f"{letter}{self._named - 1}"
 
+    def value(self, node: UOp) -> str:
+        """What a node is called.
+
+        Raises:
+            VerificationError: it has no value here: it stands later, or in a loop that has ended.
+        """
+        found = self.values.get(node)
+        if found is None:
+            raise VerificationError(
+                f"program {self.program.name!r} uses {node!r} where it has no value.",
+                why="a node stands before its users, and not inside a loop that ends before them.",
+                fix="order the list so that each node stands in the loops it depends on only.",
+            )
+        return found
+
     def walk(self) -> None:
         """Write every node, in the order of the list."""
+        values, inside = self.values, self._inside
         for node in self.program.uops:
-            if node not in self.values and node.op not in _SPELLED_BY_USERS:
-                self._write(node)
+            if node in values or node.op in _SPELLED_BY_USERS:
+                continue
+            self._write(node)
+            if inside and node in values:
+                inside[-1].append(node)
+
+    def _close(self, loop: UOp) -> None:
+        """End a loop; what was computed inside has no value behind it."""
+        self.close_loop(loop)
+        self._open.pop()
+        for node in self._inside.pop():
+            del self.values[node]
 
     def _write(self, node: UOp) -> None:
         if node.op in ELEMENTWISE:
@@ -60,10 +87,10 @@ class Walk(ABC):
             case Op.RANGE:
                 self.open_loop(node)
                 self._open.append(node)
+                self._inside.append([])
             case Op.END:
                 for loop in closed_ranges(node, self._open):
-                    self.close_loop(loop)
-                    self._open.pop()
+                    self._close(loop)
             case Op.LOAD if value_of(node.src[0]).op is Op.REGISTER:
                 self.load_register(node, value_of(node.src[0]))
             case Op.LOAD:

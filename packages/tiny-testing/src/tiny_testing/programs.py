@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tiny_ir import (
+    ELEMENTWISE,
     AxisKind,
     DType,
     Op,
@@ -20,6 +21,7 @@ from tiny_ir import (
     dtypes,
     make,
     pack_values,
+    toposort,
     unpack_values,
 )
 from tiny_plugin import Argument, Program, Registry, Runtime, Source, Target, Variable
@@ -86,18 +88,52 @@ def store(
 
 
 def listed(*statements: UOp) -> tuple[UOp, ...]:
-    """Put statements in order, and each node they need before the first that needs it."""
+    """Put statements in order, and each node they need before the first that needs it.
+
+    What depends on no memory stands in the loops whose counters it depends on, and in no other.
+    """
+    sink = make(Op.SINK, None, statements[-1:])
+    nodes = toposort((*statements, sink))
+    loops = _loops_of(nodes)
     order: dict[UOp, None] = {}
-    for statement in (*statements, make(Op.SINK, None, statements[-1:])):
-        stack = [statement]
-        while stack:
-            node = stack[-1]
-            missing = [source for source in node.src if source not in order]
-            if missing:
-                stack += reversed(missing)
-                continue
-            order[stack.pop()] = None
+    _place(order, [node for node in nodes if loops.get(node) == frozenset()])
+    entered: frozenset[UOp] = frozenset()
+    for statement in (*statements, sink):
+        _place(order, [statement])
+        if statement.op is Op.RANGE:
+            entered |= {statement}
+            fitting = [n for n in nodes if statement in loops.get(n, ()) and loops[n] <= entered]
+            _place(order, fitting)
     return tuple(order)
+
+
+def _place(order: dict[UOp, None], wanted: Iterable[UOp]) -> None:
+    """Append nodes, sources first; nodes that stand already stay where they are."""
+    for node in toposort(wanted):
+        order.setdefault(node)
+
+
+def _loops_of(nodes: Sequence[UOp]) -> dict[UOp, frozenset[UOp]]:
+    """The RANGEs that each node depends on, for nodes that do not look at memory."""
+    found: dict[UOp, frozenset[UOp]] = {}
+    for node in nodes:
+        if node.op is Op.RANGE:
+            found[node] = frozenset((node,))
+        elif node.op in _WITHOUT_MEMORY and all(source in found for source in node.src):
+            found[node] = frozenset().union(*(found[source] for source in node.src))
+    return {node: loops for node, loops in found.items() if node.op is not Op.RANGE}
+
+
+_WITHOUT_MEMORY = (
+    ELEMENTWISE
+    | {Op.CONST, Op.VARIABLE, Op.SPECIAL, Op.IOTA}
+    | {
+        Op.SPLAT,
+        Op.STACK,
+        Op.EXTRACT,
+        Op.SHUFFLE,
+    }
+)
 
 
 def program_of(
