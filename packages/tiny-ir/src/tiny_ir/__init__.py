@@ -59,7 +59,8 @@ from tiny_ir.floats import (
     wrap,
     wrapper,
 )
-from tiny_ir.graph import rebuild, substitute, toposort
+from tiny_ir.graph import rebuild, substitute
+from tiny_ir.listing import key, text_of, to_records
 from tiny_ir.meaning import has_meaning, meaning
 from tiny_ir.op import Op
 from tiny_ir.op_table import (
@@ -85,8 +86,9 @@ from tiny_ir.pattern import (
 from tiny_ir.rewrite import observing, rewrite
 from tiny_ir.rule import Law, Rule, RuleSet, law, rule
 from tiny_ir.sizes import Shape, Size, is_same_shape, is_same_size, product, same_size
-from tiny_ir.text import from_records, key, parse, text_of, to_records
-from tiny_ir.uop import UOp, const, live_nodes, make, size_node
+from tiny_ir.text import parse
+from tiny_ir.toposort import toposort
+from tiny_ir.uop import UOp, const, from_records, live_nodes, make, size_node
 from tiny_ir.verify import verify, verify_program
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""The plain-data arguments of nodes: each is a named tuple, so that fields have names and text prints."""
+"""The plain-data arguments of nodes: named tuples, so that fields have names and text prints."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class BufferArg(NamedTuple):
 
 
 class ParamArg(NamedTuple):
-    """Position of a kernel or graph argument; `elements` is an upper bound where sizes are symbolic."""
+    """Position of a kernel or graph argument; where sizes are symbolic, `elements` is a bound."""
 
     slot: int
     elements: int
@@ -79,7 +79,7 @@ class RegisterArg(NamedTuple):
 
 
 class ReduceArg(NamedTuple):
-    """Which operation combines, and over which axes of the source (none: over the RANGE sources)."""
+    """Which op combines, and over which axes of the source (none: over the RANGE sources)."""
 
     op: Op
     axes: tuple[int, ...]
@@ -95,7 +95,7 @@ class WindowArg(NamedTuple):
 
 
 class FoldArg(NamedTuple):
-    """The adjoint of WINDOW: the last axis is summed back into `axis`, which gets `length` elements."""
+    """The adjoint of WINDOW: the last axis is summed back into `axis`, then `length` long."""
 
     axis: int
     length: int

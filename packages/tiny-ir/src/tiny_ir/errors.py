@@ -1,4 +1,4 @@
-"""What went wrong, why, and how to fix it: the errors of tiny, each with a code that its page explains."""
+"""What went wrong, why, and how to fix it: errors, each with a code that its page explains."""
 
 from __future__ import annotations
 

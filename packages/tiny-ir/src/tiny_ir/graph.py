@@ -1,8 +1,8 @@
-"""Walks over graphs: order, replacement, rebuilding; none recurses, so depth has no limit."""
+"""Builds graphs again with other parts; nothing here recurses, so depth has no limit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from tiny_ir.op_table import OP_TABLE
 from tiny_ir.uop import UOp, make
@@ -12,27 +12,6 @@ def rebuild(node: UOp, src: tuple[UOp, ...]) -> UOp:
     """Return `node` with other sources; its dtype follows them where the op's row says so."""
     rule = OP_TABLE[node.op].dtype_of
     return make(node.op, node.dtype if rule is None else rule(src), src, node.arg)
-
-
-def toposort(roots: Iterable[UOp]) -> list[UOp]:
-    """Every node that the roots depend on and the roots, sources before users; no recursion."""
-    seen: set[UOp] = set()
-    order: list[UOp] = []
-    stack: list[tuple[UOp, bool]] = [(root, False) for root in roots]
-    stack.reverse()
-    while stack:
-        node, expanded = stack.pop()
-        if expanded:
-            order.append(node)
-            continue
-        if node in seen:
-            continue
-        seen.add(node)
-        stack.append((node, True))
-        for source in reversed(node.src):
-            if source not in seen:
-                stack.append((source, False))
-    return order
 
 
 def substitute(root: UOp, replacements: Mapping[UOp, UOp]) -> UOp:

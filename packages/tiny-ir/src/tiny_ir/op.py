@@ -6,7 +6,7 @@ from enum import Enum, auto
 
 
 class Op(Enum):
-    """What a UOp does. The row of each op in `OP_TABLE` gives its arity, shape, dtype and levels."""
+    """What a UOp does. Its row in `OP_TABLE` gives its arity, shape, dtype and levels."""
 
     # Enum hashes by name in Python code; identity is what we mean, and it is much faster.
     __hash__ = object.__hash__

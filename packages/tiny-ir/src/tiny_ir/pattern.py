@@ -14,7 +14,7 @@ ANY_ARGUMENT: Final = object()
 """Matches every `arg`; None is an argument too."""
 
 DTypeTest = Callable[[DType], bool]
-Literal_ = Union[bool, int, float]
+Literal_ = bool | int | float
 PatternOperand = Union["Pattern", bool, int, float]
 
 

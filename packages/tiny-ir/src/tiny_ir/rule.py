@@ -201,7 +201,7 @@ class RuleSet:
 
     @property
     def matchers(self) -> dict[Op, Matcher | None]:
-        """For each op a function (node, target, observer) -> replacement or None; None if no rule."""
+        """A function (node, target, observer) -> replacement or None an op; None if no rule."""
         return self._matchers
 
 

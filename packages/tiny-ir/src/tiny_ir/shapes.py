@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tiny_ir.arguments import LoopArg
 from tiny_ir.errors import AxisError, ShapeError
 from tiny_ir.sizes import Shape, Size, is_same_shape, is_same_size, product, size_of
 
 if TYPE_CHECKING:
     from tiny_ir.uop import UOp
-
-
 
 
 def scalar(src: tuple[UOp, ...], arg: Any) -> Shape:
@@ -149,7 +148,7 @@ def window(src: tuple[UOp, ...], arg: Any) -> Shape:
         count = (length - arg.dilation * (arg.size - 1) - 1) // arg.stride + 1
         if count < 0 or length < arg.dilation * (arg.size - 1) + 1:
             raise ShapeError(
-                f"a window of {arg.size} (dilation {arg.dilation}) does not fit an axis of {length}.",
+                f"a window of {arg.size} (dilation {arg.dilation}) does not fit {length} elements.",
                 why="the window may not reach beyond the axis.",
                 fix="pad the axis or make the window smaller.",
             )
@@ -174,11 +173,12 @@ def reduce(src: tuple[UOp, ...], arg: Any) -> Shape:
 def get(src: tuple[UOp, ...], arg: Any) -> Shape:
     """One result of a recurrence: a final state, or an output with the steps as first axis."""
     recurrence = src[0]
-    loop = recurrence.arg
-    if arg < loop.states:
-        return recurrence.src[1 + arg].shape
+    loop: LoopArg = recurrence.arg
+    number: int = arg
+    if number < loop.states:
+        return recurrence.src[1 + number].shape
     steps = size_of(recurrence.src[0].src[0])
-    return (steps, *recurrence.src[1 + loop.states + arg].shape)
+    return (steps, *recurrence.src[1 + loop.states + number].shape)
 
 
 def index(src: tuple[UOp, ...], arg: Any) -> Shape:

@@ -1,13 +1,4 @@
-"""Turn a graph into text, flat records or a content key, and text and records back into the graph.
-
-The text has one line a node, sources before users, each node once; the last line is the root:
-
-    %0 = const.float32 1.0
-    %1 = param.float32 ParamArg(slot=0, elements=16, device='cpu')
-    %2 = add.float32 %1 %0
-
-The name before the dot is the op, the one after it the dtype; then come the sources and the arg.
-"""
+"""Reads the text that `listing.py` writes back into the graph."""
 
 from __future__ import annotations
 
@@ -15,89 +6,18 @@ import ast
 import math
 import re
 from enum import Enum
-from hashlib import sha256
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from tiny_ir import arguments
 from tiny_ir.check import check_node
-from tiny_ir.dtypes import DTYPES, DType
+from tiny_ir.dtypes import DTYPES
 from tiny_ir.errors import ParseError, TinyError
-from tiny_ir.graph import toposort
 from tiny_ir.op import Op
 from tiny_ir.uop import UOp, make
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Record: TypeAlias = "tuple[Op, DType, tuple[int, ...], Any]"
-
-
-def to_records(root: UOp) -> list[Record]:
-    """Flatten a graph: one (op, dtype, positions of the sources, arg) a node, the root last.
-
-    Example:
-        >>> from tiny_ir import const, dtypes
-        >>> to_records(const(dtypes.int8, 3))
-        [(Op.CONST, dtypes.int8, (), 3)]
-    """
-    order = toposort([root])
-    position = {node: number for number, node in enumerate(order)}
-    return [
-        (node.op, node.dtype, tuple([position[source] for source in node.src]), node.arg)
-        for node in order
-    ]
-
-
-def from_records(records: list[Record]) -> UOp:
-    """Build the graph that `to_records` flattened, and return its root."""
-    nodes: list[UOp] = []
-    for op, dtype, positions, arg in records:
-        nodes.append(make(op, dtype, tuple([nodes[position] for position in positions]), arg))
-    return nodes[-1]
-
-
-def text_of(root: UOp) -> str:
-    """Write a graph as text.
-
-    Example:
-        >>> from tiny_ir import const, dtypes
-        >>> print(text_of(const(dtypes.float32, 1).alu(Op.SQRT)))
-        %0 = const.float32 1.0
-        %1 = sqrt.float32 %0
-    """
-    return "\n".join(_lines(root))
-
-
-def key(root: UOp) -> str:
-    """Give the content key of a graph: equal graphs have equal keys, in every process.
-
-    Returns:
-        64 hexadecimal digits.
-
-    Example:
-        >>> from tiny_ir import const, dtypes
-        >>> key(const(dtypes.int8, 3))[:8]
-        '5bc463df'
-    """
-    return sha256("\n".join(_lines(root)).encode()).hexdigest()
-
-
-def _lines(root: UOp) -> list[str]:
-    names: dict[UOp, str] = {}
-    # An op with its dtype and an arg of None repeat often.
-    heads: dict[tuple[Op, DType], str] = {}
-    lines: list[str] = []
-    for number, node in enumerate(toposort([root])):
-        kind = (node.op, node.dtype)
-        head = heads.get(kind)
-        if head is None:
-            head = heads[kind] = f" = {node.op.name.lower()}.{node.dtype.name}"
-        name = f"%{number}"
-        line = " ".join([name + head, *[names[source] for source in node.src]])
-        names[node] = name
-        lines.append(line if node.arg is None else f"{line} {node.arg!r}")
-    return lines
 
 
 _LINE = re.compile(r"%(\d+) = (\w+)\.(\w+)((?: %\d+)*)(?: ([^%\s].*))?", re.ASCII)
@@ -211,6 +131,3 @@ def _value(tree: ast.expr) -> Any:
             return _CLASSES[record](**{str(field.arg): _value(field.value) for field in fields})
         case _:
             raise ValueError(ast.unparse(tree))
-
-
-__all__ = ["Record", "from_records", "key", "parse", "text_of", "to_records"]

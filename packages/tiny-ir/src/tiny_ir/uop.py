@@ -1,4 +1,4 @@
-"""The only node: `UOp(op, dtype, src, arg)`, immutable and interned, so that equal means identical."""
+"""The only node: `UOp(op, dtype, src, arg)`; immutable, and interned: equal means identical."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from tiny_ir.check import check_node
 from tiny_ir.dtypes import DType, bool_, weakint
 from tiny_ir.errors import ArgumentError, DTypeError
 from tiny_ir.floats import value_in
+from tiny_ir.listing import Record, text_of, to_records
 from tiny_ir.meaning import meaning
 from tiny_ir.op import Op
 from tiny_ir.op_table import OP_TABLE
@@ -50,8 +51,6 @@ class UOp:
     _order: int | None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from tiny_ir.text import from_records, to_records  # text needs this module
-
         return from_records, (to_records(self),)
 
     def __copy__(self) -> UOp:
@@ -65,8 +64,6 @@ class UOp:
         return f"<{self.op.name} {self.dtype.name}{list(self.shape)}{argument}>"
 
     def __str__(self) -> str:
-        from tiny_ir.text import text_of  # text needs this module
-
         return text_of(self)
 
     def const_like(self, value: bool | int | float) -> UOp:
@@ -249,15 +246,11 @@ class UOp:
 
     def window(self, axis: int, size: int, stride: int = 1, dilation: int = 1) -> UOp:
         """Slide a window over `axis`; positions in the window become a new last axis."""
-        return make(
-            Op.WINDOW, None, (self,), WindowArg(axis, size, stride, dilation)
-        )
+        return make(Op.WINDOW, None, (self,), WindowArg(axis, size, stride, dilation))
 
     def fold(self, axis: int, length: int, stride: int = 1, dilation: int = 1) -> UOp:
         """Sum windows back: the adjoint of `window`. The last axis goes, `axis` gets `length`."""
-        return make(
-            Op.FOLD, None, (self,), FoldArg(axis, length, stride, dilation)
-        )
+        return make(Op.FOLD, None, (self,), FoldArg(axis, length, stride, dilation))
 
     def reduce(self, op: Op, axes: Sequence[int] = (), ranges: Sequence[UOp] = ()) -> UOp:
         """Combine the elements along `axes`, or over kernel `ranges`, with ADD, MUL, MAX, ..."""
@@ -417,6 +410,14 @@ def const(dtype: DType, value: Scalar) -> UOp:
     return _intern(key, Op.CONST, dtype, (), value)
 
 
+def from_records(records: Sequence[Record]) -> UOp:
+    """Build the graph that `to_records` flattened, and return its root."""
+    nodes: list[UOp] = []
+    for op, dtype, positions, arg in records:
+        nodes.append(make(op, dtype, tuple([nodes[position] for position in positions]), arg))
+    return nodes[-1]
+
+
 def live_nodes() -> int:
     """How many nodes are alive: for tests of memory."""
     return len(_NODES)
@@ -459,21 +460,23 @@ def _folded_index(op: Op, a: UOp, b: UOp) -> UOp | None:
         return const(weakint, 0) if op is Op.SUB and a is b else None
     if a.op is Op.CONST:
         return const(weakint, meaning(op, weakint)(a.arg, b.arg))
-    value = b.arg
+    value: int = b.arg
     if op is Op.ADD or op is Op.SUB:
         if value == 0:
             return a
         if op is Op.SUB:
             return a + -value
         if a.op is Op.ADD and a.src[1].op is Op.CONST:
-            return a.src[0] + (a.src[1].arg + value)
+            first: int = a.src[1].arg
+            return a.src[0] + (first + value)
     elif op is Op.MUL:
         if value == 0:
             return b
         if value == 1:
             return a
         if a.op is Op.MUL and a.src[1].op is Op.CONST:
-            return a.src[0] * (a.src[1].arg * value)
+            factor: int = a.src[1].arg
+            return a.src[0] * (factor * value)
     elif op is Op.FLOORDIV and value == 1:
         return a
     elif op is Op.FLOORMOD and abs(value) == 1:

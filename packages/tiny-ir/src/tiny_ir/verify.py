@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from tiny_ir.check import STORAGE, Fault, fault_of, is_effect, refuse
 from tiny_ir.dtypes import bool_, void
 from tiny_ir.errors import ArgumentError
-from tiny_ir.graph import toposort
 from tiny_ir.op import Op
 from tiny_ir.op_table import GRAPH_LEVEL, KERNEL_LEVEL, OP_TABLE, PROGRAM_LEVEL
+from tiny_ir.toposort import toposort
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
