@@ -1,1 +1,1 @@
-"""Functions of floats, spelled in additions, multiplications and integer operations on their bits."""
+"""Functions of floats, spelled in arithmetic and integer operations on their bits."""

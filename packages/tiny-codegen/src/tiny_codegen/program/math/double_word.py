@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tiny_ir import Op, UOp, make
-from tiny_plugin import Target
-
 from tiny_codegen.program.math.float_bits import bits
 from tiny_codegen.program.math.polynomial import has_multiply_add
+from tiny_ir import Op, UOp, make
+from tiny_plugin import Target
 
 
 class Words(NamedTuple):

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tiny_ir import DType, UOp, dtypes
-from tiny_plugin import Target
-
 from tiny_codegen.program.math import coefficients
 from tiny_codegen.program.math.float_bits import (
     absolute,
@@ -18,6 +15,8 @@ from tiny_codegen.program.math.float_bits import (
     scaled,
 )
 from tiny_codegen.program.math.polynomial import multiply_add, polynomial
+from tiny_ir import DType, UOp, dtypes
+from tiny_plugin import Target
 
 LOG2_E = 1.4426950408889634
 
@@ -51,7 +50,7 @@ class Reduced(NamedTuple):
 
 
 def reduced_exponential(x: UOp, target: Target | None) -> Reduced:
-    """Divide exp(x) into a power of two and the exp of a number near zero; x is within the limits."""
+    """Divide exp(x) into a power of two and exp of a number near zero; x is within the limits."""
     limits = limits_of(x.dtype)
     shift = nearest_shift(x.dtype)
     shifted = multiply_add(x, LOG2_E, shift, target)

@@ -1,4 +1,4 @@
-"""Take floats apart into sign, exponent and fraction, and put them together, by integer operations."""
+"""Take floats apart into sign, exponent and fraction, and put them together."""
 
 from __future__ import annotations
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from math import inf, nan
 
-from tiny_ir import UOp, dtypes
-from tiny_plugin import Target
-
 from tiny_codegen.program.math import coefficients
 from tiny_codegen.program.math.double_word import exact_product, exact_sum
 from tiny_codegen.program.math.exponential import LOG2_E, limits_of
 from tiny_codegen.program.math.float_bits import absolute, parts_of
 from tiny_codegen.program.math.polynomial import multiply_add, polynomial
+from tiny_ir import UOp, dtypes
+from tiny_plugin import Target
 
 _LOG2_E_LOWER_FLOAT32 = 1.925963033500011e-08  # log2(e) minus its float32
 _LOG2_E_LOWER_FLOAT64 = 2.0355273740931033e-17  # log2(e) minus its float64

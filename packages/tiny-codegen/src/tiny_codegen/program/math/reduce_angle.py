@@ -1,8 +1,8 @@
 """Subtract multiples of pi/2 from an angle of any size, and say which quarter turn is left.
 
-Angles of moderate size: pi/2 in three floats, subtracted one after the other (Cody and Waite). Larger
-ones: the fraction is cut off the product with a window of the bits of 2/pi (Payne and Hanek), in
-integers. Targets without multiply-adds take the second way for everything above pi/4.
+Angles of moderate size: pi/2 in three floats, subtracted one after the other (Cody and Waite).
+Larger ones: the fraction is cut off the product with a window of the bits of 2/pi (Payne and
+Hanek), in integers. Targets without multiply-adds take the second way for all above pi/4.
 
 Source:
     W. J. Cody, W. Waite, "Software Manual for the Elementary Functions", 1980.
@@ -12,14 +12,14 @@ Source:
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
-
-from tiny_ir import DType, UOp, dtypes
-from tiny_plugin import Target
 
 from tiny_codegen.program.math.double_word import exact_product, exact_sum, exact_sum_ordered
 from tiny_codegen.program.math.float_bits import bits, unsigned_word_of, word_of
 from tiny_codegen.program.math.polynomial import has_multiply_add, multiply_add
+from tiny_ir import DType, UOp, dtypes
+from tiny_plugin import Target
 
 TWO_OVER_PI = 0.6366197723675814
 QUARTER_PI = 0.7853981633974483
@@ -51,12 +51,8 @@ class Facts(NamedTuple):
     window_words: int
 
 
-_FLOAT32 = Facts(
-    65536.0, (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15), 7
-)
-_FLOAT64 = Facts(
-    2.0**28, (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33), 19
-)
+_FLOAT32 = Facts(65536.0, (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15), 7)
+_FLOAT64 = Facts(2.0**28, (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33), 19)
 
 # The first 1280 binary digits of 2/pi after the point.
 _DIGITS = """
@@ -105,7 +101,7 @@ def _turns(size: UOp, target: Target | None) -> tuple[UOp, UOp]:
 
 
 def _by_subtraction(size: UOp, target: Target | None) -> Angle:
-    """The first difference is exact; each of the others is rounded to a half of its own last digit."""
+    """The first difference is exact; the others are each rounded to half of their last digit."""
     turns, quarter = _turns(size, target)
     rest = size
     for part in facts_of(size.dtype).half_pi:
@@ -144,8 +140,7 @@ def _of_window(size: UOp, target: Target | None) -> Angle:
     chosen = _four_words([raw.const_like(value) for value in words], offset >> _log2(width))
     count = offset & (width - 1)
     window = [
-        (high << count) | ((low >> 1) >> (width - 1 - count))
-        for high, low in zip(chosen, chosen[1:], strict=False)
+        (high << count) | ((low >> 1) >> (width - 1 - count)) for high, low in pairwise(chosen)
     ]
     multiply = _product_float64 if dtype is dtypes.float64 else _product_float32
     high, low = multiply(fraction, window)
@@ -166,7 +161,7 @@ def _words(width: int, count: int) -> list[int]:
 
 
 def _four_words(words: list[UOp], index: UOp) -> list[UOp]:
-    """Four words from position `index` on: a shift by the powers of two that the index is made of."""
+    """Four words from position `index` on: shifts by the powers of two that the index is made of."""
     for step in (16, 8, 4, 2, 1):
         if step > len(words) - 4:
             continue
@@ -209,15 +204,15 @@ def _as_angle(high: UOp, low: UOp, dtype: DType, target: Target | None) -> tuple
     """A signed fraction of a quarter turn in two words of integer, as an angle in two floats."""
     width, digits = high.dtype.bits, dtype.mantissa_bits + 1
     dropped = width - digits
-    taken = digits - dropped
     word = word_of(dtype)
-    # Three integers that are floats without rounding: digits, digits, and what is left.
-    coarse = high & -(1 << dropped)
-    fine = ((high & ((1 << dropped) - 1)) << taken) | (low >> (width - taken))
-    finest = low & ((1 << (width - taken)) - 1)
-    parts = [part.bitcast(word).cast(dtype) for part in (coarse, fine, finest)]
-    below = multiply_add(parts[2], 0.5**width, parts[1] * 0.5**taken, target)
-    turn, turn_low = exact_sum_ordered(parts[0], below)
+    # Integers that are floats without rounding. Where the first two nearly cancel, their sum is
+    # exact, and what the third lost is nothing beside it.
+    coarse, fine, finest = (
+        part.bitcast(word).cast(dtype)
+        for part in (high & -(1 << dropped), high & ((1 << dropped) - 1), low >> dropped)
+    )
+    turn, error = exact_sum_ordered(coarse, fine)
+    turn, turn_low = exact_sum_ordered(turn, multiply_add(finest, 0.5**digits, error, target))
     first, second, _ = facts_of(dtype).half_pi
     scale = 0.5**width
     angle, error = exact_product(turn, turn.const_like(first * scale), target)
