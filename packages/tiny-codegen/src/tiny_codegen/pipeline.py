@@ -35,12 +35,12 @@ PIPELINE: tuple[Row, ...] = (
     Stage("lower reduce", lower_reduce, KERNEL_LEVEL),  # after lanes: accumulators are as wide
     Stage("add loads", add_loads, PROGRAM_LEVEL, removes=frozenset({Op.SCATTER})),
     Stage("widen memory", widen_memory, PROGRAM_LEVEL),  # needs loads; indices are still weakint
-    Stage("decompose math", DECOMPOSE_MATH, PROGRAM_LEVEL),  # makes casts, shifts, float ops
-    Stage("decompose integers", DECOMPOSE_INTEGERS, PROGRAM_LEVEL),
-    Stage("decompose casts", DECOMPOSE_CASTS, PROGRAM_LEVEL),
-    Stage("decompose dtypes", DECOMPOSE_DTYPES, PROGRAM_LEVEL),  # after all that may make them
+    Stage("narrow indices", NARROW_INDICES, PROGRAM_LEVEL),  # machines have no weakint
     PluginSlot("program"),
-    Stage("narrow indices", NARROW_INDICES, PROGRAM_LEVEL),  # the last use of proven bounds
+    Stage("decompose dtypes", DECOMPOSE_DTYPES, PROGRAM_LEVEL),  # makes functions of wider floats
+    Stage("decompose math", DECOMPOSE_MATH, PROGRAM_LEVEL),  # makes casts, shifts, float ops
+    Stage("decompose integers", DECOMPOSE_INTEGERS, PROGRAM_LEVEL),  # divides by bounds
+    Stage("decompose casts", DECOMPOSE_CASTS, PROGRAM_LEVEL),  # after all that may make them
     Stage("flatten effects", flatten_effects, PROGRAM_LEVEL),
 )
 # program/linearize.py then puts the nodes in one line, and generator.py adds the launch facts.
