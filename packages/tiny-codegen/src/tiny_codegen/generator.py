@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from time import perf_counter
 
-from tiny_ir import Op, Rule, UOp, bounds, observing, toposort, verify
+from tiny_ir import Op, Rule, UOp, bounds, observing, toposort, verify, verify_program
 from tiny_plugin import (
     Argument,
     Copy,
@@ -29,9 +29,9 @@ from tiny_codegen.kernels.kernel import Kernel
 from tiny_codegen.kernels.order import Ordered, order
 from tiny_codegen.kernels.rangeify import rangeify
 from tiny_codegen.loops.choose import choose
-from tiny_codegen.pipeline import PIPELINE
+from tiny_codegen.pipeline import GRAPH_PIPELINE, KERNEL_PIPELINE
 from tiny_codegen.program.linearize import linearize
-from tiny_codegen.stage import LoopChoice, PluginSlot, Stage
+from tiny_codegen.stage import LoopChoice, PluginSlot, Row, Stage
 
 
 class Generator:
@@ -52,7 +52,7 @@ class Generator:
         measure: Measure | None = None,
     ) -> Schedule:
         """Turn a SINK of stores into ordered steps; see `tiny_plugin.CodeGenerator`."""
-        ordered = order(rangeify(graph, next(iter(targets))))
+        ordered = _ordered(graph, targets, options)
         programs: dict[tuple[UOp, str], Program] = {}
         steps: list[Step] = []
         devices = _devices_of(graph, ordered)
@@ -73,17 +73,20 @@ class Generator:
         root = kernel
         actions: tuple[str, ...] = ()
         computed = _without(target, options.emulate)
-        for row in _rows(options):
+        for row in _rows(KERNEL_PIPELINE, options):
             root, chosen = _run(row, root, computed, options)
             actions += chosen
-        return program_of(kernel, linearize(root), target, actions)
+        line = linearize(root)
+        if options.spec:
+            verify_program(line)
+        return program_of(kernel, line, target, actions)
 
     def explain(self, kernel: UOp, target: Target, options: Options) -> Sequence[StageReport]:
         """What each stage makes of one kernel; see `tiny_plugin.CodeGenerator`."""
         reports: list[StageReport] = []
         root = kernel
         computed = _without(target, options.emulate)
-        for row in _rows(options):
+        for row in _rows(KERNEL_PIPELINE, options):
             fired: dict[str, int] = {}
 
             def count(rule: Rule, before: UOp, after: UOp, fired: dict[str, int] = fired) -> None:
@@ -101,7 +104,7 @@ class Generator:
         self, graph: UOp, targets: Mapping[str, Target], options: Options
     ) -> Sequence[tuple[str, UOp]]:
         """The kernels that a graph is split into; see `tiny_plugin.CodeGenerator`."""
-        ordered = order(rangeify(graph, next(iter(targets))))
+        ordered = _ordered(graph, targets, options)
         devices = _devices_of(graph, ordered)
         return [
             (devices[kernel.writes[0]], canonical(kernel.sink)[0])
@@ -110,13 +113,21 @@ class Generator:
         ]
 
 
-def _rows(options: Options) -> Iterator[Stage | LoopChoice]:
+def _ordered(graph: UOp, targets: Mapping[str, Target], options: Options) -> Ordered:
+    """The kernels of a graph, in order; devices without a name in the graph are the first one."""
+    device, target = next(iter(targets.items()))
+    for row in _rows(GRAPH_PIPELINE, options):
+        graph, _ = _run(row, graph, target, options)
+    return order(rangeify(graph, device))
+
+
+def _rows(table: Sequence[Row], options: Options) -> Iterator[Stage | LoopChoice]:
     """The pipeline with the stages of plugins in their slots."""
-    for row in PIPELINE:
+    for row in table:
         if isinstance(row, PluginSlot):
             for extra in options.stages:
                 if extra.slot == row.name:
-                    yield Stage(extra.name, extra.stage, "")
+                    yield Stage(extra.name, extra.stage, row.level)
         else:
             yield row
 
@@ -125,14 +136,17 @@ def _run(
     row: Stage | LoopChoice, root: UOp, target: Target, options: Options
 ) -> tuple[UOp, tuple[str, ...]]:
     """Run one row, and verify what it leaves where the options ask for it."""
+    actions: tuple[str, ...] = ()
     if isinstance(row, LoopChoice):
-        return choose(root, target, options)
-    root = row.run(root, target)
-    if options.spec and row.level:
-        verify(root, row.level)
+        root, actions = choose(root, target, options)
+    else:
+        root = row.run(root, target)
+    if options.spec:
+        verify(root, row.level, allow_weak=not isinstance(row, Stage) or row.allows_weak)
+    if options.spec and isinstance(row, Stage):
         left = {node.op for node in toposort((root,))} & row.removes
         assert not left, f"{row.name} leaves {left}"
-    return root, ()
+    return root, actions
 
 
 def _without(target: Target, emulated: tuple[str, ...]) -> Target:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tiny_ir import KERNEL_LEVEL, PROGRAM_LEVEL, SIMPLIFY, Op
+from tiny_ir import GRAPH_LEVEL, KERNEL_LEVEL, PROGRAM_LEVEL, SIMPLIFY, Op
 
 from tiny_codegen.kernels.collapse_reduce import COLLAPSE_REDUCE
+from tiny_codegen.kernels.split_reduce import SPLIT_REDUCE
 from tiny_codegen.program.add_loads import add_loads
 from tiny_codegen.program.assign_threads import assign_threads
 from tiny_codegen.program.decompose_casts import DECOMPOSE_CASTS
@@ -18,16 +19,20 @@ from tiny_codegen.program.narrow_indices import NARROW_INDICES
 from tiny_codegen.program.widen_memory import widen_memory
 from tiny_codegen.stage import LoopChoice, PluginSlot, Row, Stage
 
-# graph -> kernels stands before this table: kernels/rangeify.py (movement to index, with fuse.py),
-# then kernels/order.py. What follows is done to each different kernel once.
-PIPELINE: tuple[Row, ...] = (
+GRAPH_PIPELINE: tuple[Row, ...] = (
+    PluginSlot("graph"),
+    Stage("split reduce", SPLIT_REDUCE, GRAPH_LEVEL),  # before fuse: each part is a kernel
+)
+# kernels/rangeify.py (movement to index, with fuse.py) and kernels/order.py then make kernels of the
+# graph. What follows is done to each different kernel once.
+KERNEL_PIPELINE: tuple[Row, ...] = (
     # kernel: what is computed
     Stage("simplify", SIMPLIFY, KERNEL_LEVEL),  # first: all that follows sees canonical indices
     Stage("collapse reduce", COLLAPSE_REDUCE, KERNEL_LEVEL),  # before loops: fewer of them
-    PluginSlot("kernel"),
+    PluginSlot("kernel", KERNEL_LEVEL),
     # loops: in which order and how wide
-    LoopChoice("choose loops"),  # loops/choose.py, by rule or by search
-    PluginSlot("loops"),
+    LoopChoice("choose loops", KERNEL_LEVEL),  # loops/choose.py, by rule or by search
+    PluginSlot("loops", KERNEL_LEVEL),
     Stage("expand lanes", expand_lanes, KERNEL_LEVEL),  # later stages see wide values once
     Stage("assign threads", assign_threads, KERNEL_LEVEL),
     Stage("simplify lanes", SIMPLIFY, KERNEL_LEVEL),  # lanes made new indices
@@ -35,12 +40,14 @@ PIPELINE: tuple[Row, ...] = (
     Stage("lower reduce", lower_reduce, KERNEL_LEVEL),  # after lanes: accumulators are as wide
     Stage("add loads", add_loads, PROGRAM_LEVEL, removes=frozenset({Op.SCATTER})),
     Stage("widen memory", widen_memory, PROGRAM_LEVEL),  # needs loads; indices are still weakint
-    Stage("narrow indices", NARROW_INDICES, PROGRAM_LEVEL),  # machines have no weakint
-    PluginSlot("program"),
+    Stage(
+        "narrow indices", NARROW_INDICES, PROGRAM_LEVEL, allows_weak=False
+    ),  # machines have no weakint
+    PluginSlot("program", PROGRAM_LEVEL),
     Stage("decompose dtypes", DECOMPOSE_DTYPES, PROGRAM_LEVEL),  # makes functions of wider floats
     Stage("decompose math", DECOMPOSE_MATH, PROGRAM_LEVEL),  # makes casts, shifts, float ops
     Stage("decompose integers", DECOMPOSE_INTEGERS, PROGRAM_LEVEL),  # divides by bounds
     Stage("decompose casts", DECOMPOSE_CASTS, PROGRAM_LEVEL),  # after all that may make them
-    Stage("flatten effects", flatten_effects, PROGRAM_LEVEL),
+    Stage("flatten effects", flatten_effects, PROGRAM_LEVEL, allows_weak=False),
 )
 # program/linearize.py then puts the nodes in one line, and generator.py adds the launch facts.
