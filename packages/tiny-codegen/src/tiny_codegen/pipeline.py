@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tiny_ir import GRAPH_LEVEL, KERNEL_LEVEL, PROGRAM_LEVEL, SIMPLIFY, Op
+from tiny_ir import GRAPH_LEVEL, KERNEL_LEVEL, PROGRAM_LEVEL, SIMPLIFY
 
 from tiny_codegen.kernels.collapse_reduce import COLLAPSE_REDUCE
 from tiny_codegen.kernels.split_reduce import SPLIT_REDUCE
@@ -20,7 +20,7 @@ from tiny_codegen.program.widen_memory import widen_memory
 from tiny_codegen.stage import LoopChoice, PluginSlot, Row, Stage
 
 GRAPH_PIPELINE: tuple[Row, ...] = (
-    PluginSlot("graph"),
+    PluginSlot("graph", GRAPH_LEVEL),
     Stage("split reduce", SPLIT_REDUCE, GRAPH_LEVEL),  # before fuse: each part is a kernel
 )
 # kernels/rangeify.py (movement to index, with fuse.py) and kernels/order.py then make kernels of the
@@ -38,16 +38,14 @@ KERNEL_PIPELINE: tuple[Row, ...] = (
     Stage("simplify lanes", SIMPLIFY, KERNEL_LEVEL),  # lanes made new indices
     # program: how it is computed
     Stage("lower reduce", lower_reduce, KERNEL_LEVEL),  # after lanes: accumulators are as wide
-    Stage("add loads", add_loads, PROGRAM_LEVEL, removes=frozenset({Op.SCATTER})),
-    Stage("widen memory", widen_memory, PROGRAM_LEVEL),  # needs loads; indices are still weakint
-    Stage(
-        "narrow indices", NARROW_INDICES, PROGRAM_LEVEL, allows_weak=False
-    ),  # machines have no weakint
+    Stage("add loads", add_loads, PROGRAM_LEVEL, allows_weak=True),  # widen memory looks for them
+    Stage("widen memory", widen_memory, PROGRAM_LEVEL, allows_weak=True),  # sees affine indices
+    Stage("narrow indices", NARROW_INDICES, PROGRAM_LEVEL),  # machines have no weakint
     PluginSlot("program", PROGRAM_LEVEL),
     Stage("decompose dtypes", DECOMPOSE_DTYPES, PROGRAM_LEVEL),  # makes functions of wider floats
     Stage("decompose math", DECOMPOSE_MATH, PROGRAM_LEVEL),  # makes casts, shifts, float ops
     Stage("decompose integers", DECOMPOSE_INTEGERS, PROGRAM_LEVEL),  # divides by bounds
     Stage("decompose casts", DECOMPOSE_CASTS, PROGRAM_LEVEL),  # after all that may make them
-    Stage("flatten effects", flatten_effects, PROGRAM_LEVEL, allows_weak=False),
+    Stage("flatten effects", flatten_effects, PROGRAM_LEVEL),
 )
 # program/linearize.py then puts the nodes in one line, and generator.py adds the launch facts.

@@ -21,12 +21,14 @@ class Stage:
         step: a RuleSet, or a Walk.
         level: the level that the graph is at afterwards.
         removes: ops that no longer stand in the graph afterwards.
+        allows_weak: whether a program's indices may still be weakint afterwards.
     """
 
     name: str
     step: RuleSet | Walk
     level: str
     removes: frozenset[Op] = frozenset()
+    allows_weak: bool = False
 
     def run(self, root: UOp, target: Target) -> UOp:
         """Apply the stage."""
@@ -37,16 +39,28 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class LoopChoice:
-    """The place at which loop actions are chosen."""
+    """The place at which loop actions are chosen.
+
+    Attributes:
+        name: what listings call it.
+        level: the level that the graph is at before and afterwards.
+    """
 
     name: str
+    level: str
 
 
 @dataclass(frozen=True, slots=True)
 class PluginSlot:
-    """A place where the stages of plugins run, in the order of their names."""
+    """A place where the stages of plugins run, in the order of their names.
+
+    Attributes:
+        name: what plugins call the slot.
+        level: the level that the graph is at before and afterwards.
+    """
 
     name: str
+    level: str
 
 
 Row = Stage | LoopChoice | PluginSlot
