@@ -1,4 +1,7 @@
-"""Asks z3 whether a law holds for all values at once; without z3 nothing is known."""
+"""Asks z3 whether a law holds for all values at once; without z3 nothing is known.
+
+z3 is an extra, so it is imported where it is needed.
+"""
 
 from __future__ import annotations
 
