@@ -24,10 +24,10 @@ from tiny_ir import (
     node,
     simplify,
 )
+from tiny_testing.driver import has_solver
 from tiny_testing.evaluate import evaluate
 from tiny_testing.firings import check_firing, recorded_firings
 from tiny_testing.laws import LawError, prove
-from tiny_testing.driver import has_solver
 
 LAWS = [rule for rule in SIMPLIFY if rule.law is not None]
 x, y = floating("x"), floating("y")

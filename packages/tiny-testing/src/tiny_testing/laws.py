@@ -18,8 +18,8 @@ from typing import Any
 from tiny_ir import DType, Law, Op, Pattern, Rule, const, dtypes
 from tiny_ir.meaning import has_meaning, meaning
 from tiny_ir.op_table import COMPARISONS
-from tiny_testing.evaluate import Value, drawn, is_same
 from tiny_testing.driver import Verdict, verdict_of
+from tiny_testing.evaluate import Value, drawn, is_same
 
 _DTYPES = tuple(
     dtype for dtype in dtypes.DTYPES.values() if dtype not in (dtypes.void, dtypes.weakfloat)
