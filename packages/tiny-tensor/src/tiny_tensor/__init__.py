@@ -1,7 +1,17 @@
 """A lazy tensor library that compiles itself."""
 
 from tiny_ir import DType, TinyError, dtypes
+from tiny_tensor.jit import TinyJit, jit
 from tiny_tensor.session import Session, current_session
 from tiny_tensor.tensor import Tensor
 
-__all__ = ["DType", "Session", "Tensor", "TinyError", "current_session", "dtypes"]
+__all__ = [
+    "DType",
+    "Session",
+    "Tensor",
+    "TinyError",
+    "TinyJit",
+    "current_session",
+    "dtypes",
+    "jit",
+]

@@ -17,12 +17,16 @@ class Canonical:
     Args:
         graph: the SINK, with PARAMs for buffers and VARIABLEs for bound numbers.
         buffers: the BUFFER of each slot.
-        values: the number of each variable, by its name.
+        binds: for each variable, by its name, the BIND that it stands for.
     """
 
     graph: UOp
     buffers: tuple[UOp, ...]
-    values: dict[str, int]
+    binds: dict[str, UOp]
+
+    def values(self) -> dict[str, int]:
+        """The number of each variable, by its name."""
+        return {name: int(bind.src[1].arg) for name, bind in self.binds.items()}
 
 
 def canonical_of(sink: UOp) -> Canonical:
@@ -33,27 +37,26 @@ def canonical_of(sink: UOp) -> Canonical:
     """
     done: dict[UOp, UOp] = {}
     buffers: list[UOp] = []
-    values: dict[str, int] = {}
+    binds: dict[str, UOp] = {}
     for node in toposort((sink,)):
         if node.op is Op.BUFFER:
             arg = ParamArg(len(buffers), node.arg.elements, node.arg.device)
             done[node] = make(Op.PARAM, node.dtype, (), arg)
             buffers.append(node)
         elif node.op is Op.BIND:
-            variable, number = node.src
-            name = f"v{len(values)}"
-            values[name] = int(number.arg)
-            limits = VariableArg(name, variable.arg.minimum, variable.arg.maximum)
+            name = f"v{len(binds)}"
+            binds[name] = node
+            limits = VariableArg(name, node.src[0].arg.minimum, node.src[0].arg.maximum)
             done[node] = make(Op.VARIABLE, node.dtype, (), limits)
         else:
             src = tuple([done[source] for source in node.src])
             done[node] = node if src == node.src else rebuild(node, src)
     free = [node for node in toposort((done[sink],)) if node.op is Op.VARIABLE]
     for node in free:
-        if node.arg.name not in values:
+        if node.arg.name not in binds:
             raise ArgumentError(
                 f"the variable {node.arg.name!r} has no value.",
                 why="a graph runs with numbers.",
                 fix=f"bind it: {node.arg.name}.bind(n).",
             )
-    return Canonical(done[sink], tuple(buffers), values)
+    return Canonical(done[sink], tuple(buffers), binds)

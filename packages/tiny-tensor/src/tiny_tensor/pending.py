@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tiny_ir import Op, UOp, make, product
+from tiny_ir import Op, UOp, make
 from tiny_plugin import record
 from tiny_tensor.hazards import with_safe_writes
 from tiny_tensor.session import Session
-from tiny_tensor.storage import buffer_below, flat, is_in_memory, memory_below, most
+from tiny_tensor.storage import buffer_below, is_in_memory, memory_below
 
 
 @record(frozen=True, slots=True)
@@ -50,11 +50,9 @@ def pending_of(
     for node in roots:
         if memory_below(node) is not None:
             continue  # a view of a version; its write is among the effects below
-        count = product(node.shape)
-        place = session.new_buffer(node.dtype, most(count), devices[node])
-        whole = place.shrink([(0, count)])
-        effects.append(whole.store(flat(safe[node])))
-        results[node] = whole.reshape(node.shape)
+        _, result = session.new_place(node, devices[node])
+        effects.append(result.store(safe[node]))
+        results[node] = result
     last = {buffer_below(safe[node]): node for node in safe if node.op is Op.AFTER}
     moved = []
     for buffer, version in last.items():

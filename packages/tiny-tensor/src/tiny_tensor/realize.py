@@ -14,7 +14,7 @@ from tiny_tensor.pending import Pending, pending_of
 from tiny_tensor.schedule_cache import ScheduleCache
 from tiny_tensor.session import Session
 from tiny_tensor.sizes import concrete_shape
-from tiny_tensor.storage import memory_of_rows
+from tiny_tensor.storage import piece_of_memory
 
 if TYPE_CHECKING:
     from tiny_ir import DType
@@ -54,7 +54,7 @@ def compute(wanted: dict[UOp, str], session: Session) -> None:
 
     # Binary -> run
     memories = [memory_of(buffer, session) for buffer in canonical.buffers]
-    plan.run(memories, canonical.values, session)
+    plan.run(memories, canonical.values(), session)
     settle(pending, session)
 
     session.counters.realizes += 1
@@ -119,24 +119,38 @@ def read_bytes(tensor: TensorCore, session: Session) -> tuple[bytearray, tuple[i
     with session.lock:
         realize((tensor,), session)
         shape = concrete_shape(tensor.shape)
-        rows = _rows(tensor.uop, tensor.device, session)
-        data = bytearray(math.prod(shape) * tensor.dtype.nbytes)
+        memory = rows_of(tensor.uop, tensor.device, session)
+        data = bytearray(memory.nbytes)
         if data:
             place = session.device(tensor.device)
-            mark = place.runtime.copy_out(memory_of(rows, session), data, place.marks())
+            mark = place.runtime.copy_out(memory, data, place.marks())
             place.runtime.wait(mark)
         session.counters.copies += 1
         session.counters.copied_nbytes += len(data)
     return data, shape
 
 
-def _rows(node: UOp, device: str, session: Session) -> UOp:
-    """A BUFFER that starts with the elements of a node in row-major order."""
-    found = session.finished.resolve(node, {})
-    buffer = memory_of_rows(found)
-    if buffer is None:
-        copy = make(Op.CONTIGUOUS, None, (found,))
-        compute({copy: device}, session)
-        buffer = memory_of_rows(session.finished.resolve(copy, {}))
-        assert buffer is not None, "what was just computed lies in row-major order"
-    return buffer
+def rows_of(node: UOp, device: str, session: Session) -> Memory:
+    """Memory with exactly the elements of a node in row-major order. The caller holds the lock.
+
+    It may be used until the lock is given back.
+    """
+    buffer, offset = buffer_of_rows(node, device, session)
+    size = node.dtype.nbytes
+    nbytes = math.prod(concrete_shape(node.shape)) * size
+    return memory_of(buffer, session).piece(offset * size, nbytes)
+
+
+def buffer_of_rows(node: UOp, device: str, session: Session) -> tuple[UOp, int]:
+    """The BUFFER, and the position in it, where the elements of a node lie in row-major order.
+
+    Where they lie otherwise they are copied. The caller holds the lock.
+    """
+    found = piece_of_memory(session.finished.resolve(node, {}))
+    if found is None:
+        copy = make(Op.CONTIGUOUS, None, (node,))
+        wanted = session.finished.resolve(copy, {})
+        compute({wanted: device}, session)
+        found = piece_of_memory(session.finished.resolve(wanted, {}))
+        assert found is not None, "what was just computed lies in row-major order"
+    return found

@@ -10,7 +10,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Self
 from weakref import WeakKeyDictionary, ref
 
-from tiny_ir import BufferArg, DeviceError, DType, Op, UOp, make
+from tiny_ir import BufferArg, DeviceError, DType, Op, UOp, make, product, toposort
 from tiny_plugin import Mark, Memory, Options, Registry, Runtime, Target
 from tiny_tensor import settings
 from tiny_tensor.counters import Counters
@@ -18,6 +18,7 @@ from tiny_tensor.finished import Finished
 from tiny_tensor.launch_values import bound
 from tiny_tensor.memory import Allocation, Arena
 from tiny_tensor.random_stream import RandomStream
+from tiny_tensor.storage import Storage, most
 from tiny_tensor.toolchain import Toolchain
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Session:
         self.lock = RLock()
         self.counters = Counters()
         self.random = RandomStream()
-        self.capture: Capture | None = None
+        self._capture: Capture | None = None
         self.cache_folder = cache_folder
         self._registry = registry
         self._default_device = device
@@ -96,6 +97,20 @@ class Session:
 
     def __exit__(self, *error: object) -> None:
         _CURRENT.reset(self._tokens.pop())
+
+    @property
+    def capture(self) -> Capture | None:
+        """The function that this thread captures; None where it captures none."""
+        capture = self._capture
+        return capture if capture is not None and capture.is_active() else None
+
+    def begin_capture(self, capture: Capture) -> None:
+        """See a function as a graph. The caller holds the lock."""
+        self._capture = capture
+
+    def end_capture(self) -> None:
+        """See tensors as they are again."""
+        self._capture = None
 
     # What is opened when it is first needed.
 
@@ -190,6 +205,26 @@ class Session:
     def new_buffer(self, dtype: DType, elements: int, device: str) -> UOp:
         """A BUFFER node: the identity of memory that is not there yet."""
         return make(Op.BUFFER, dtype, (), BufferArg(next(self._identities), elements, device))
+
+    def new_place(self, like: UOp, device: str) -> tuple[UOp, UOp]:
+        """A new BUFFER for the elements of a node, and the view of it that has the node's shape."""
+        count = product(like.shape)
+        buffer = self.new_buffer(like.dtype, most(count), device)
+        return buffer, self.view_of(buffer, like)
+
+    def view_of(self, buffer: UOp, like: UOp) -> UOp:
+        """The view of a BUFFER's first elements that has the shape of a node."""
+        return buffer.shrink([(0, product(like.shape))]).reshape(like.shape)
+
+    def is_read_elsewhere(self, buffer: UOp, storage: Storage) -> bool:
+        """Whether a live tensor of another box reads a BUFFER."""
+        done: dict[UOp, UOp] = {}
+        nodes = [
+            self.finished.resolve(tensor.uop, done)
+            for tensor in self.live_tensors()
+            if tensor._storage is not storage
+        ]
+        return buffer in set(toposort(nodes))
 
     def hold(self, buffer: UOp, allocation: Allocation) -> None:
         """Say where the bytes of a BUFFER are."""

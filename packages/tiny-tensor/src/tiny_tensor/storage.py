@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from threading import get_ident
 from typing import TYPE_CHECKING
 
-from tiny_ir import MOVEMENT, Op, UOp, WriteError, bounds, product, rebuild
+from tiny_ir import MOVEMENT, Op, UOp, WriteError, bounds, rebuild
 
 if TYPE_CHECKING:
     from tiny_tensor.session import Session
@@ -18,10 +20,25 @@ class Storage:
         node: the newest version.
     """
 
-    __slots__ = ("__weakref__", "node")
+    __slots__ = ("__weakref__", "node", "traced")
 
     def __init__(self, node: UOp) -> None:
         self.node = node
+        self.traced: tuple[int, UOp] | None = None
+        """While a thread captures a function: that thread, and what it sees in place of `node`."""
+
+    def newest(self) -> UOp:
+        """The newest version, as this thread sees it."""
+        traced = self.traced
+        return self.node if traced is None or traced[0] != get_ident() else traced[1]
+
+    def put(self, node: UOp) -> None:
+        """Make `node` the newest version, as this thread sees it."""
+        traced = self.traced
+        if traced is None or traced[0] != get_ident():
+            self.node = node
+        else:
+            self.traced = (traced[0], node)
 
     def write(self, view: UOp, value: UOp, session: Session, device: str) -> None:
         """Make a newer version, in which `value` stands where `view` looks.
@@ -35,7 +52,8 @@ class Storage:
         Raises:
             WriteError: several elements of the view share one place, or have none.
         """
-        chain = chain_above(view, self.node)
+        newest = self.newest()
+        chain = chain_above(view, newest)
         _check_writable(chain)
         if 0 in view.shape:
             return
@@ -43,27 +61,21 @@ class Storage:
             # The whole is written: the value is the newer version.
             for node in chain:
                 value = _INVERSES[node.op](node, value)
-            self.node = value
+            self.put(value)
             return
-        held = memory_of_whole(self.node)
+        held = memory_of_whole(newest)
         if held is None:
-            elements = product(self.node.shape)
-            place = session.new_buffer(self.node.dtype, most(elements), device)
-            held = place.after(place.store(flat(self.node)))
-        place = held.reshape(self.node.shape)
+            buffer, place = session.new_place(newest, device)
+            held = buffer.after(place.store(newest))
+        place = held.reshape(newest.shape)
         for node in reversed(chain):
             place = over(node, place)
-        self.node = held.after(place.store(value)).reshape(self.node.shape)
+        self.put(held.after(place.store(value)).reshape(newest.shape))
 
 
 def over(node: UOp, source: UOp) -> UOp:
     """A movement node over another source of the same shape."""
     return rebuild(node, (source, *node.src[1:]))
-
-
-def flat(node: UOp) -> UOp:
-    """All elements, one after another."""
-    return node.reshape((product(node.shape),))
 
 
 def most(size: int | UOp) -> int:
@@ -100,13 +112,44 @@ def memory_of_whole(node: UOp) -> UOp | None:
     return node if node.op is Op.BUFFER or node.op is Op.AFTER else None
 
 
-def memory_of_rows(node: UOp) -> UOp | None:
-    """The BUFFER that starts with the elements of `node`, in the same order; None without one."""
-    while node.op is Op.RESHAPE:
+def piece_of_memory(node: UOp) -> tuple[UOp, int] | None:
+    """The BUFFER, and the position in it, where the elements of `node` lie in row-major order.
+
+    None where they lie otherwise, or depend on a pending write.
+    """
+    offset = 0
+    while node.op is not Op.BUFFER:
+        if node.op is Op.SHRINK:
+            start = _row_offset(node)
+            if start is None:
+                return None
+            offset += start
+        elif node.op is not Op.RESHAPE:
+            return None
         node = node.src[0]
-    if node.op is Op.SHRINK and node.src[0].op is Op.BUFFER and node.src[1].arg == 0:
-        node = node.src[0]
-    return node if node.op is Op.BUFFER else None
+    return node, offset
+
+
+def _row_offset(node: UOp) -> int | None:
+    """Where a SHRINK that keeps rows together begins; None where it does not."""
+    source = node.src[0].shape
+    begins = node.src[1 : 1 + len(source)]
+    cut = [axis for axis, size in enumerate(source) if size != node.shape[axis]]
+    if not cut:
+        return 0
+    inner = source[cut[-1] + 1 :]
+    one_each = all(size == 1 for size in node.shape[: cut[-1]])
+    begin = begins[cut[-1]]
+    if begin.op is Op.CONST and begin.arg == 0 and cut == [0]:
+        return 0
+    numbers = all(isinstance(size, int) for size in source)
+    if not one_each or not numbers or any(begin.op is not Op.CONST for begin in begins):
+        return None
+    offset, stride = 0, math.prod(inner)
+    for axis in range(cut[-1], -1, -1):
+        offset += begins[axis].arg * stride
+        stride *= source[axis]
+    return offset
 
 
 def buffer_below(node: UOp) -> UOp:

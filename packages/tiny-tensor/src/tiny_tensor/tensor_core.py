@@ -42,11 +42,11 @@ Operand: TypeAlias = Union["TensorCore", Scalar]
 class TensorCore:
     """A node of the graph, the device it lives on, and the box it shares with its views."""
 
-    __slots__ = ("__weakref__", "_device", "_node", "_storage", "_version", "grad", "is_param")
+    __slots__ = ("__weakref__", "_device", "_seen", "_storage", "grad", "is_param")
 
     _storage: Storage
-    _node: UOp
-    _version: UOp
+    _seen: tuple[UOp, UOp]
+    """A version of the box, and this tensor as a view of it: replaced together, in one step."""
     _device: str
     grad: Self | None
     is_param: bool
@@ -54,8 +54,7 @@ class TensorCore:
     def _hold(self, storage: Storage, node: UOp, device: str) -> None:
         """Fill a new tensor: `node` is the newest version of the box, or a view of it."""
         self._storage = storage
-        self._version = storage.node
-        self._node = node
+        self._seen = (storage.newest(), node)
         self._device = device
         self.grad = None
         self.is_param = False
@@ -84,15 +83,12 @@ class TensorCore:
     @property
     def uop(self) -> UOp:
         """The graph node of the newest version of this tensor."""
-        newest = self._storage.node
-        if newest is not self._version:
-            self._node = (
-                newest
-                if self._node is self._version
-                else substitute(self._node, {self._version: newest})
-            )
-            self._version = newest
-        return self._node
+        newest = self._storage.newest()
+        version, node = self._seen
+        if newest is not version:
+            node = newest if node is version else substitute(node, {version: newest})
+            self._seen = (newest, node)
+        return node
 
     def settle(self, session: Session, done: dict[UOp, UOp]) -> None:
         """Let the box, and this view of it, lead to memory where their nodes have been computed."""
@@ -105,12 +101,12 @@ class TensorCore:
     @property
     def shape(self) -> Shape:
         """The sizes of the axes: ints, and nodes where they are symbolic."""
-        return self._node.shape
+        return self._seen[1].shape
 
     @property
     def dtype(self) -> DType:
         """The type of the elements; never a weak one."""
-        return self._node.dtype
+        return self._seen[1].dtype
 
     @property
     def device(self) -> str:
@@ -120,11 +116,11 @@ class TensorCore:
     @property
     def ndim(self) -> int:
         """How many axes there are."""
-        return len(self._node.shape)
+        return len(self._seen[1].shape)
 
     def numel(self) -> Size:
         """How many elements there are."""
-        return product(self._node.shape)
+        return product(self._seen[1].shape)
 
     @property
     def _session(self) -> Session:
@@ -189,7 +185,7 @@ class TensorCore:
 
     def _resolve_axis(self, axis: int, extra: int = 0) -> int:
         """The axis counted from 0; `extra` more axes are allowed than the tensor has."""
-        return resolved_axis(axis, len(self._node.shape) + extra)
+        return resolved_axis(axis, len(self._seen[1].shape) + extra)
 
 
 def _spread(node: UOp, shape: Shape) -> UOp:

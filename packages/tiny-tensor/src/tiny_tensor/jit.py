@@ -1,0 +1,120 @@
+"""A function of tensors is captured once, and replayed without its Python from then on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from typing import Any, Generic, ParamSpec, TypeVar, cast
+from weakref import WeakKeyDictionary
+
+from tiny_ir import JitError
+from tiny_tensor.call_arguments import CallArguments, Key, tensors_in
+from tiny_tensor.capture import Capture
+from tiny_tensor.recording import Recording
+from tiny_tensor.session import Session, current_session
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+KEPT_RECORDINGS = 64
+"""Of one function: more kinds of calls than that point to an argument that should be a Tensor."""
+
+
+class Jitted(Generic[P, R]):
+    """What `jit` returns: called like the function.
+
+    Attributes:
+        function: the function itself.
+    """
+
+    def __init__(self, function: Callable[P, R]) -> None:
+        self.function = function
+        self._recordings: WeakKeyDictionary[Session, dict[Key, Recording]] = WeakKeyDictionary()
+        update_wrapper(self, function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        session = current_session()
+        if session.capture is not None:
+            return self.function(*args, **kwargs)
+        arguments = CallArguments(args, kwargs)
+        recordings = self._recordings.setdefault(session, {})
+        recording = recordings.get(arguments.key)
+        if recording is None:
+            if len(recordings) == KEPT_RECORDINGS:
+                raise JitError(
+                    f"{self._name()} was captured for {KEPT_RECORDINGS} different kinds of calls.",
+                    why="each other shape, dtype, device or Python value needs a capture.",
+                    fix="pass numbers that change as a Tensor, and data in batches of one shape.",
+                )
+            recording = recordings[arguments.key] = self._captured(arguments, session)
+        return cast(R, recording.replay(arguments))
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        """As a method: `self` is an argument, told apart by identity."""
+        return self if instance is None else BoundJitted(self, instance)
+
+    def reset(self) -> None:
+        """Forget everything that was captured."""
+        self._recordings.clear()
+
+    def captures(self) -> int:
+        """How many kinds of calls were captured in the current Session."""
+        return len(self._recordings.get(current_session(), ()))
+
+    def _name(self) -> str:
+        return getattr(self.function, "__qualname__", repr(self.function))
+
+    def _captured(self, arguments: CallArguments, session: Session) -> Recording:
+        with session.lock:
+            capture = Capture(session, arguments.tensors)
+            try:
+                with capture:
+                    args, kwargs = arguments.with_tensors(capture.stand_ins)
+                    returned = self.function(*args, **kwargs)  # type: ignore[arg-type]
+                capture.check_kept(tensors_in(returned))
+                return Recording(capture, arguments, returned, session)
+            finally:
+                capture.close()
+
+
+class BoundJitted(Generic[P, R]):
+    """A captured method, bound to an object."""
+
+    def __init__(self, jitted: Jitted[P, R], instance: object) -> None:
+        self.jitted = jitted
+        self.instance = instance
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.jitted(self.instance, *args, **kwargs)  # type: ignore[arg-type]
+
+
+def jit(function: Callable[P, R]) -> Jitted[P, R]:
+    """Capture a function at its first call, and replay what it did with tensors at every other.
+
+    A replay runs no Python of the function. It gives fresh results, repeats writes in place to
+    arguments and to other tensors, and draws new random numbers. Calls are told apart by shapes,
+    dtypes and devices of tensors, by Python values, and by the identity of other objects; lists,
+    tuples and dicts are looked into. Gradients that the function leaves in `.grad` are not kept.
+
+    Args:
+        function: takes and returns tensors, Python values, and containers of them.
+
+    Returns:
+        A callable of the same signature.
+
+    Raises:
+        JitError: (when called) the function reads numbers out of a tensor, keeps a tensor that it
+            made, or was called in a way that a replay would not see.
+
+    Example:
+        >>> from tiny_tensor import Tensor
+        >>> @jit
+        ... def double(x: Tensor) -> Tensor:
+        ...     return x + x
+        >>> double(Tensor([1, 2])).tolist(), double(Tensor([3, 4])).tolist()
+        ([2, 4], [6, 8])
+    """
+    return Jitted(function)
+
+
+TinyJit = jit

@@ -1,0 +1,287 @@
+"""A captured call: a graph whose buffers are arguments, boxes, constants, or new at each replay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from time import perf_counter
+from weakref import ref
+
+from tiny_ir import JitError, Op, UOp, substitute, toposort
+from tiny_plugin import Memory, record
+from tiny_tensor.call_arguments import CallArguments, Place, tensors_in, with_leaves
+from tiny_tensor.canonical import canonical_of
+from tiny_tensor.capture import Capture
+from tiny_tensor.pending import pending_of
+from tiny_tensor.plan import Plan
+from tiny_tensor.realize import buffer_of_rows, compute, memory_of, schedules_of
+from tiny_tensor.session import Session
+from tiny_tensor.storage import Storage, chain_above, over
+from tiny_tensor.tensor_core import TensorCore
+
+
+@record(frozen=True, slots=True)
+class Box:
+    """A box that the function reads or writes without being given it.
+
+    Args:
+        buffer: the BUFFER that stands for its bytes.
+        storage: the box, not kept alive: one that is gone was replaced, which a replay cannot see.
+        result: what it holds afterwards; None where it is only read.
+    """
+
+    buffer: UOp
+    storage: ref[Storage]
+    result: UOp | None
+
+
+@record(frozen=True, slots=True)
+class Output:
+    """A tensor among the results.
+
+    Args:
+        kind: its class.
+        node: its node.
+        device: where it lives.
+        owner: the BUFFER that stands for the argument or box that it is a view of; None where it
+            has data of its own.
+        chain: the movement nodes of that view, the outermost first.
+    """
+
+    kind: type[TensorCore]
+    node: UOp
+    device: str
+    owner: UOp | None
+    chain: tuple[UOp, ...]
+
+
+class Recording:
+    """One captured call. Its nodes stand over BUFFERs that are given at each replay.
+
+    Args:
+        capture: the call; its boxes are still open.
+        arguments: what the function was called with.
+        returned: what it returned.
+        session: in which it was called.
+    """
+
+    def __init__(
+        self, capture: Capture, arguments: CallArguments, returned: object, session: Session
+    ) -> None:
+        self._session = session
+        self._kept = arguments.kept
+        self._draws = capture.draws
+        self._position, self._key = capture.position, capture.key
+        self._inputs = dict(capture.inputs)
+        owners = capture.owners()
+        roots = {t.uop: t.device for t in tensors_in(returned) if t._storage not in owners}
+        written = {storage: storage.newest() for storage in capture.written()}
+        roots |= {node: owners[storage].arg.device for storage, node in written.items()}
+        pending = pending_of(roots, (), session)
+        results = {} if pending is None else pending.results
+        self._moved = () if pending is None else pending.moved
+
+        self._plan: Plan | None = None
+        self._slots: tuple[UOp, ...] = ()
+        self._binds: Mapping[str, UOp] = {}
+        if pending is not None:
+            canonical = canonical_of(pending.sink)
+            start = perf_counter()
+            self._plan = schedules_of(session).plan_of(canonical.graph)
+            session.counters.compile_seconds += perf_counter() - start
+            self._slots, self._binds = canonical.buffers, canonical.binds
+
+        outputs: list[Output] = []
+
+        def noted(tensor: TensorCore | Place) -> Place:
+            assert isinstance(tensor, TensorCore)
+            storage = tensor._storage
+            owner = owners.get(storage)
+            chain = () if owner is None else tuple(chain_above(tensor.uop, storage.newest()))
+            node = substitute(tensor.uop, results)
+            outputs.append(Output(type(tensor), node, tensor.device, owner, chain))
+            return Place(len(outputs) - 1)
+
+        self._returned = with_leaves(returned, noted)
+        self._outputs = outputs
+        after = {owners[s]: substitute(node, results) for s, node in written.items()}
+        self._results = {buffer: after[buffer] for buffer in self._inputs if buffer in after}
+        met = self._buffers_met((*after.values(), *(output.node for output in outputs)))
+        self._boxes = tuple(
+            Box(buffer, ref(storage), after.get(buffer))
+            for buffer, storage in capture.boxes.items()
+            if buffer in met or buffer in after
+        )
+        self._constants = [b for b in met if session.allocation_of(b) is not None]
+        given = {*self._inputs, *self._constants, *(box.buffer for box in self._boxes)}
+        given |= {newer for _, newer in self._moved}
+        self._fresh = [buffer for buffer in met if buffer not in given]
+        self._writes = {buffer for buffer, _ in self._moved} | set(after)
+
+    def _buffers_met(self, nodes: tuple[UOp, ...]) -> dict[UOp, None]:
+        """Every BUFFER of the graph and of these nodes."""
+        met = dict.fromkeys(self._slots)
+        met |= {node: None for node in toposort(nodes) if node.op is Op.BUFFER}
+        return met
+
+    def replay(self, arguments: CallArguments) -> object:
+        """Do again what the function did, with these arguments.
+
+        Raises:
+            JitError: a tensor that the function uses is gone, or one that it writes is there twice.
+        """
+        session = self._session
+        with session.lock:
+            boxes = [(box, self._opened(box)) for box in self._boxes]
+            self._compute_pending(arguments, [storage for _, storage in boxes])
+            actual = {buffer: buffer for buffer in self._constants}
+            for box, storage in boxes:
+                actual[box.buffer] = self._whole_buffer(storage, box.buffer.arg.device)
+            for buffer, number in self._inputs.items():
+                actual[buffer] = self._rows(arguments.tensors[number])
+            self._check_apart(actual)
+            self._save_what_is_read(actual, arguments, boxes)
+            for buffer in self._fresh:
+                arg = buffer.arg
+                actual[buffer] = session.new_buffer(buffer.dtype, arg.elements, arg.device)
+            self._run(actual, arguments)
+            for box, storage in boxes:
+                if box.result is not None:
+                    storage.put(substitute(box.result, actual))
+            for buffer, node in self._results.items():
+                tensor = arguments.tensors[self._inputs[buffer]]
+                value = substitute(node, actual)
+                tensor._storage.write(tensor.uop, value, session, tensor.device)
+            return self._answer(actual, arguments, {box.buffer: s for box, s in boxes})
+
+    def _opened(self, box: Box) -> Storage:
+        storage = box.storage()
+        if storage is None:
+            raise JitError(
+                "a tensor that a captured function uses no longer exists.",
+                why="the function did not get it as an argument, and since then it was replaced "
+                "by another one, or deleted.",
+                fix="write it in place with assign(), or pass it as an argument.",
+            )
+        return storage
+
+    def _compute_pending(self, arguments: CallArguments, storages: list[Storage]) -> None:
+        session = self._session
+        done: dict[UOp, UOp] = {}
+        wanted = {
+            session.finished.resolve(storage.node, done): box.buffer.arg.device
+            for box, storage in zip(self._boxes, storages, strict=True)
+        }
+        for tensor in arguments.tensors:
+            wanted[session.finished.resolve(tensor.uop, done)] = tensor.device
+        compute(wanted, session)
+
+    def _whole_buffer(self, storage: Storage, device: str) -> UOp:
+        """The BUFFER of a box, which lies in it from its start and in row-major order."""
+        session = self._session
+        node = session.finished.resolve(storage.node, {})
+        buffer, offset = buffer_of_rows(node, device, session)
+        if offset:
+            buffer = self._copied(buffer, offset, node)
+        storage.node = session.view_of(buffer, node)
+        return buffer
+
+    def _rows(self, tensor: TensorCore) -> UOp:
+        session = self._session
+        buffer, offset = buffer_of_rows(tensor.uop, tensor.device, session)
+        return self._copied(buffer, offset, tensor.uop) if offset else buffer
+
+    def _copied(self, buffer: UOp, offset: int, node: UOp) -> UOp:
+        """A BUFFER of its own for the elements of `node`, which lie in another from `offset` on."""
+        session = self._session
+        copy, _ = session.new_place(node, buffer.arg.device)
+        destination = session.allocate(copy)
+        source = memory_of(buffer, session)
+        place = session.device(buffer.arg.device)
+        piece = source.piece(offset * node.dtype.nbytes, destination.nbytes)
+        place.mark = place.runtime.copy(piece, destination, place.marks())
+        return copy
+
+    def _check_apart(self, actual: Mapping[UOp, UOp]) -> None:
+        """Refuse tensors that share memory where one of them is written."""
+        known: dict[UOp, UOp] = {}
+        for buffer, place in actual.items():
+            other = known.setdefault(place, buffer)
+            if other is not buffer and (buffer in self._writes or other in self._writes):
+                raise JitError(
+                    "a captured function writes a tensor that it also gets by another way.",
+                    why="two of its arguments, or an argument and a tensor that it uses by itself, "
+                    "share their data.",
+                    fix="pass the tensor only, or use it only, or pass a clone() of one of them.",
+                )
+
+    def _save_what_is_read(
+        self,
+        actual: dict[UOp, UOp],
+        arguments: CallArguments,
+        boxes: list[tuple[Box, Storage]],
+    ) -> None:
+        """Copy what is written in place where somebody else still reads the version before."""
+        owners = {box.buffer: storage for box, storage in boxes}
+        for buffer, number in self._inputs.items():
+            owners[buffer] = arguments.tensors[number]._storage
+        for buffer, _ in self._moved:
+            place = actual.get(buffer)
+            if place is None:
+                continue  # it is new, and nobody knows it
+            owner = owners.get(buffer)  # a constant has none, and stays as it is
+            if owner is None or self._session.is_read_elsewhere(place, owner):
+                actual[buffer] = self._copied(place, 0, place)
+
+    def _run(self, actual: dict[UOp, UOp], arguments: CallArguments) -> None:
+        session = self._session
+        if self._plan is not None:
+            start = perf_counter()
+            memories: list[Memory] = [memory_of(actual[slot], session) for slot in self._slots]
+            self._plan.run(memories, self._values(arguments), session)
+            session.counters.run_seconds += perf_counter() - start
+        for buffer, newer in self._moved:
+            arg = newer.arg
+            actual[newer] = session.new_buffer(newer.dtype, arg.elements, arg.device)
+            session.move(actual[buffer], actual[newer])
+
+    def _values(self, arguments: CallArguments) -> dict[str, int]:
+        random = self._session.random
+        given = {self._position: random.take(self._draws), self._key: random.key}
+        values: dict[str, int] = {}
+        for name, bind in self._binds.items():
+            if bind in given:
+                values[name] = given[bind]
+            else:
+                values[name] = int(arguments.numbers.get(bind.src[0], bind).src[1].arg)
+        return values
+
+    def _answer(
+        self,
+        actual: Mapping[UOp, UOp],
+        arguments: CallArguments,
+        boxes: Mapping[UOp, Storage],
+    ) -> object:
+        """The results, as new tensors; a view of an argument is a view of today's argument."""
+
+        def made(place: TensorCore | Place) -> TensorCore:
+            assert isinstance(place, Place)
+            output = self._outputs[place.number]
+            tensor = output.kind.__new__(output.kind)
+            if output.owner is None:
+                node = substitute(output.node, actual)
+                tensor._hold(Storage(node), node, output.device)
+                return tensor
+            if output.owner in self._inputs:
+                argument = arguments.tensors[self._inputs[output.owner]]
+                if not output.chain:
+                    return argument
+                storage, node = argument._storage, argument.uop
+            else:
+                storage = boxes[output.owner]
+                node = storage.newest()
+            for move in reversed(output.chain):
+                node = over(move, node)
+            tensor._hold(storage, node, output.device)
+            return tensor
+
+        return with_leaves(self._returned, made)
