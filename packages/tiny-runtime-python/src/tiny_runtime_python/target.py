@@ -27,6 +27,7 @@ def python_target() -> Target:
         floats=tuple(FloatFacts(dtype, fma=True) for dtype in stored if dtype.is_float),
         spaces=(Space("global"), Space("scratch")),
         grid_limits=(2**31 - 1,),
+        features=("total",),  # what machines leave open follows the op table too
     )
 
 
