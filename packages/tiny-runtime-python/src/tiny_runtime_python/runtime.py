@@ -181,7 +181,7 @@ def _run(kernel: Kernel, arguments: tuple[object, ...]) -> None:
         kernel.function(*arguments)
     except TinyError:
         raise
-    except UnboundLocalError as error:
+    except NameError as error:
         raise RunError(
             f"kernel {name!r} reads an accumulator before it is written.",
             why=str(error),

@@ -43,7 +43,7 @@ from tiny_testing.programs import (
     number,
     parameter,
     program_of,
-    reduction,
+    reductions,
     register,
     scratch,
     specials,
@@ -155,13 +155,13 @@ class BackendSuite:
 
     @pytest.mark.parametrize("op", _PLAIN_OPS, ids=lambda op: op.name)
     def test_op_gives_the_bits_of_its_meaning(self, agree: Agree, target: Target, op: Op) -> None:
-        cases = _cases_of(op, target)
+        cases = cases_of(op, target)
         agree(batch(target, f"every_{op.name.lower()}", cases), contents_of(cases))
 
     @pytest.mark.parametrize("op", _PLAIN_OPS, ids=lambda op: op.name)
     def test_wide_op_does_so_in_every_lane(self, agree: Agree, target: Target, op: Op) -> None:
         lanes = _lanes_of(target)
-        cases = [case.padded(lanes) for case in _cases_of(op, target)]
+        cases = [case.padded(lanes) for case in cases_of(op, target)]
         agree(batch(target, f"wide_{op.name.lower()}", cases, lanes), contents_of(cases))
 
     @pytest.mark.parametrize("source", _STORED, ids=lambda dtype: dtype.name)
@@ -206,20 +206,18 @@ class BackendSuite:
 
     @pytest.mark.parametrize("op", _REDUCING, ids=lambda op: op.name)
     def test_accumulator_combines_in_order(self, agree: Agree, target: Target, op: Op) -> None:
-        for dtype in _reduced(op, target):
-            values = _some(specials(dtype), 48)
-            contents = [bytes(dtype.nbytes), pack_values(dtype, values)]
-            agree(reduction(target, op, dtype, len(values)), contents)
+        found = _reduced(op, target)
+        contents = _reduction_contents(found, 48)
+        agree(reductions(target, op, [(dtype, 48) for dtype in found]), contents)
 
     @pytest.mark.parametrize("op", _REDUCING, ids=lambda op: op.name)
     def test_wide_accumulator_ends_in_the_tree_of_halves(
         self, agree: Agree, target: Target, op: Op
     ) -> None:
         lanes = _lanes_of(target)
-        for dtype in _reduced(op, target):
-            values = _some(specials(dtype), 3 * lanes)
-            contents = [bytes(dtype.nbytes), pack_values(dtype, values)]
-            agree(reduction(target, op, dtype, len(values), lanes), contents)
+        found = _reduced(op, target)
+        contents = _reduction_contents(found, 3 * lanes)
+        agree(reductions(target, op, [(dtype, 3 * lanes) for dtype in found], lanes), contents)
 
     def test_accumulators_live_through_nested_loops(self, agree: Agree, target: Target) -> None:
         rows, columns, inner = 3, 5, 4
@@ -303,7 +301,7 @@ class BackendSuite:
         i, j = loop(0, size), loop(1, size)
         fill = store(first, i, load(source, i))
         convert = store(second, i, load(source, i).cast(dtypes.float64))
-        filled = make(Op.END, None, (make(Op.SINK, None, (fill, convert)), i))
+        filled = make(Op.END, None, (fill, convert, i))
         backwards = load(first.after(filled), number(size - 1) - j).cast(dtypes.float64)
         write = store(out, j, backwards + load(second.after(filled), j))
         program = program_of("reverse", target, i, fill, convert, filled, j, write, write.end(j))
@@ -490,7 +488,7 @@ def _some(values: Sequence[Scalar], count: int) -> list[Scalar]:
 # Which values -----------------------------------------------------------------------------------
 
 
-def _cases_of(op: Op, target: Target) -> list[Case]:
+def cases_of(op: Op, target: Target) -> list[Case]:
     """A case for each dtype in which the target claims an op; the test is skipped without any."""
     cases = [
         _case(op, dtype)
@@ -572,3 +570,10 @@ def _reduced(op: Op, target: Target) -> list[DType]:
     if not found:
         pytest.skip(f"the target does not claim {op.name}")
     return found
+
+
+def _reduction_contents(found: Sequence[DType], count: int) -> list[bytes]:
+    contents: list[bytes] = []
+    for dtype in found:
+        contents += [bytes(dtype.nbytes), pack_values(dtype, _some(specials(dtype), count))]
+    return contents

@@ -23,6 +23,7 @@ from tiny_ir import (
     pack_values,
     toposort,
     unpack_values,
+    verify_program,
 )
 from tiny_plugin import Argument, Program, Registry, Runtime, Source, Target, Variable
 
@@ -124,16 +125,11 @@ def _loops_of(nodes: Sequence[UOp]) -> dict[UOp, frozenset[UOp]]:
     return {node: loops for node, loops in found.items() if node.op is not Op.RANGE}
 
 
-_WITHOUT_MEMORY = (
-    ELEMENTWISE
-    | {Op.CONST, Op.VARIABLE, Op.SPECIAL, Op.IOTA}
-    | {
-        Op.SPLAT,
-        Op.STACK,
-        Op.EXTRACT,
-        Op.SHUFFLE,
-    }
+_WITHOUT_MEMORY = frozenset(
+    (*ELEMENTWISE, Op.CONST, Op.VARIABLE, Op.SPECIAL, Op.IOTA, Op.PARAM, Op.SCRATCH, Op.REGISTER)
+    + (Op.INDEX, Op.SPLAT, Op.STACK, Op.EXTRACT, Op.SHUFFLE)
 )
+"""Ops whose value, or address, is the same whatever memory holds."""
 
 
 def program_of(
@@ -141,6 +137,7 @@ def program_of(
 ) -> Program:
     """A Program of statements: its arguments and variables are read off the nodes."""
     uops = listed(*statements)
+    verify_program(uops)
     read = {_storage(node.src[0]) for node in uops if node.op is Op.LOAD}
     written = {_storage(node.src[0]) for node in uops if node.op is Op.STORE}
     parameters = sorted((n for n in uops if n.op is Op.PARAM), key=lambda n: int(n.arg.slot))
@@ -233,23 +230,45 @@ def contents_of(cases: Sequence[Case]) -> list[bytes]:
     return contents
 
 
-def reduction(target: Target, op: Op, dtype: DType, elements: int, lanes: int = 0) -> Program:
-    """`out[0] = in[0] op in[1] op ...` through an accumulator of no or of several lanes."""
-    accumulator = register(0, dtype, lanes)
-    initial = const(dtype, _NEUTRAL[op])
-    start = make(Op.STORE, None, (accumulator, initial))
-    axis = loop(0, elements // max(1, lanes), AxisKind.REDUCE)
+def reductions(
+    target: Target, op: Op, inputs: Sequence[tuple[DType, int]], lanes: int = 0
+) -> Program:
+    """`out[0] = in[0] op in[1] op ...` through an accumulator of no or of several lanes.
+
+    Args:
+        target: what the program is for.
+        op: what combines.
+        inputs: dtype and number of elements of each input.
+        lanes: of the accumulators.
+
+    Returns:
+        A program with two arguments an input: its result, then its elements.
+    """
+    statements: list[UOp] = []
+    for position, (dtype, elements) in enumerate(inputs):
+        output = parameter(2 * position, dtype, 1)
+        source = parameter(2 * position + 1, dtype, elements)
+        statements += _reduction(op, position, output, source, elements, lanes)
+    name = f"reduce_{op.name.lower()}" + (f"_x{lanes}" if lanes else "")
+    return program_of(name, target, *statements)
+
+
+def _reduction(
+    op: Op, position: int, output: UOp, source: UOp, elements: int, lanes: int
+) -> list[UOp]:
+    dtype = source.dtype
+    accumulator = register(position, dtype, lanes)
+    start = make(Op.STORE, None, (accumulator, const(dtype, _NEUTRAL[op])))
+    axis = loop(position, elements // max(1, lanes), AxisKind.REDUCE)
     offset = axis * number(lanes) if lanes else axis
     before = make(Op.LOAD, None, (accumulator.after(start, axis),))
-    value = load(parameter(1, dtype, elements), offset, lanes or None)
+    value = load(source, offset, lanes or None)
     step = make(Op.STORE, None, (accumulator, make(op, None, (before, value))))
     end = step.end(axis)
     result = make(Op.LOAD, None, (accumulator.after(end),))
     if lanes:
         result = make(Op.REDUCE, None, (result,), ReduceArg(op, (0,)))
-    write = store(parameter(0, dtype, 1), number(0), result)
-    name = f"reduce_{op.name.lower()}_{dtype.name}" + (f"_x{lanes}" if lanes else "")
-    return program_of(name, target, start, axis, step, end, write)
+    return [start, axis, step, end, store(output, number(0), result)]
 
 
 _NEUTRAL = {Op.ADD: 0, Op.MUL: 1, Op.AND: -1, Op.OR: 0, Op.XOR: 0, Op.MAX: 0, Op.MIN: 0}
