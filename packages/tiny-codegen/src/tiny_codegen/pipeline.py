@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from tiny_ir import GRAPH_LEVEL, KERNEL_LEVEL, PROGRAM_LEVEL, SIMPLIFY
-
 from tiny_codegen.kernels.collapse_reduce import COLLAPSE_REDUCE
 from tiny_codegen.kernels.split_reduce import SPLIT_REDUCE
 from tiny_codegen.program.add_loads import add_loads
 from tiny_codegen.program.assign_threads import assign_threads
-from tiny_codegen.program.decompose_casts import DECOMPOSE_CASTS
-from tiny_codegen.program.decompose_dtypes import DECOMPOSE_DTYPES
-from tiny_codegen.program.decompose_integers import DECOMPOSE_INTEGERS
-from tiny_codegen.program.decompose_math import DECOMPOSE_MATH
+from tiny_codegen.program.decompose import DECOMPOSE
 from tiny_codegen.program.expand_lanes import expand_lanes
 from tiny_codegen.program.flatten_effects import flatten_effects
 from tiny_codegen.program.lower_reduce import lower_reduce
 from tiny_codegen.program.narrow_indices import NARROW_INDICES
 from tiny_codegen.program.widen_memory import widen_memory
 from tiny_codegen.stage import LoopChoice, PluginSlot, Row, Stage
+from tiny_ir import GRAPH_LEVEL, KERNEL_LEVEL, PROGRAM_LEVEL, SIMPLIFY
 
 GRAPH_PIPELINE: tuple[Row, ...] = (
     PluginSlot("graph", GRAPH_LEVEL),
@@ -42,10 +38,7 @@ KERNEL_PIPELINE: tuple[Row, ...] = (
     Stage("widen memory", widen_memory, PROGRAM_LEVEL, allows_weak=True),  # sees affine indices
     Stage("narrow indices", NARROW_INDICES, PROGRAM_LEVEL),  # machines have no weakint
     PluginSlot("program", PROGRAM_LEVEL),
-    Stage("decompose dtypes", DECOMPOSE_DTYPES, PROGRAM_LEVEL),  # makes functions of wider floats
-    Stage("decompose math", DECOMPOSE_MATH, PROGRAM_LEVEL),  # makes casts, shifts, float ops
-    Stage("decompose integers", DECOMPOSE_INTEGERS, PROGRAM_LEVEL),  # divides by bounds
-    Stage("decompose casts", DECOMPOSE_CASTS, PROGRAM_LEVEL),  # after all that may make them
+    Stage("decompose", DECOMPOSE, PROGRAM_LEVEL),  # divides and shifts by bounds of integers
     Stage("flatten effects", flatten_effects, PROGRAM_LEVEL),
 )
 # program/linearize.py then puts the nodes in one line, and generator.py adds the launch facts.

@@ -161,7 +161,7 @@ def _words(width: int, count: int) -> list[int]:
 
 
 def _four_words(words: list[UOp], index: UOp) -> list[UOp]:
-    """Four words from position `index` on: shifts by the powers of two that the index is made of."""
+    """Four words from position `index` on: shifts by the powers of two that it is made of."""
     for step in (16, 8, 4, 2, 1):
         if step > len(words) - 4:
             continue
