@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from weakref import ref
+from weakref import WeakSet, ref
 
-from tiny_ir import UOp, rebuild
+from tiny_ir import Op, UOp, rebuild
 
 
 class Finished:
-    """A memory of results that lasts as long as somebody holds the node that was computed."""
+    """A memory of results.
+
+    It keeps neither the node that was computed nor the result alive. A result lasts as long as a
+    tensor has it; a constant may be the same node as one in a cached graph, and lasts forever.
+    """
 
     def __init__(self) -> None:
         # By identity: that is five times as fast as a dictionary with weak keys.
-        self._results: dict[int, tuple[ref[UOp], UOp]] = {}
+        self._results: dict[int, tuple[ref[UOp], ref[UOp]]] = {}
+        self._overwritten: WeakSet[UOp] = WeakSet()
 
     def add(self, node: UOp, result: UOp) -> None:
         """Remember that `result`, a view of memory, holds the elements of `node`."""
@@ -22,13 +27,23 @@ class Finished:
         def forget(_: object) -> None:
             results.pop(identity, None)
 
-        results[identity] = (ref(node, forget), result)
+        results[identity] = (ref(node, forget), ref(result))
 
-    def follow(self, node: UOp, same: UOp) -> None:
-        """What is known of `node` holds for `same`, which has the same elements."""
+    def result_of(self, node: UOp) -> UOp | None:
+        """The view of memory that holds the elements of a node; None where it was not computed."""
         found = self._results.get(id(node))
-        if found is not None and id(same) not in self._results:
-            self.add(same, found[1])
+        result = None if found is None else found[1]()
+        if result is None or _buffer_below(result) in self._overwritten:
+            return None
+        return result
+
+    def overwrite(self, buffer: UOp) -> None:
+        """The memory of a BUFFER belongs to a newer version now."""
+        self._overwritten.add(buffer)
+
+    def is_overwritten(self, buffer: UOp) -> bool:
+        """Whether a BUFFER had memory that a newer version has now."""
+        return buffer in self._overwritten
 
     def resolve(self, root: UOp, done: dict[UOp, UOp]) -> UOp:
         """The graph with what is finished replaced by the memory that holds it.
@@ -44,10 +59,9 @@ class Finished:
             if node in done:
                 stack.pop()
                 continue
-            found = results.get(id(node))
+            found = self.result_of(node) if id(node) in results else None
             if found is not None:
-                # A result may itself be a version that has been written since.
-                done[node] = found[1] if found[1] is node else self.resolve(found[1], done)
+                done[node] = found
                 continue
             missing = [source for source in node.src if source not in done]
             if missing:
@@ -57,3 +71,9 @@ class Finished:
             src = tuple([done[source] for source in node.src])
             done[node] = node if src == node.src else rebuild(node, src)
         return done[root]
+
+
+def _buffer_below(node: UOp) -> UOp:
+    while node.op is not Op.BUFFER:
+        node = node.src[0]
+    return node

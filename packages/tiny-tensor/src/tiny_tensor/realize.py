@@ -34,17 +34,20 @@ def realize(tensors: Sequence[TensorCore], session: Session) -> None:
         compute(wanted, session)
 
 
-def compute(wanted: dict[UOp, str], session: Session) -> None:
+def compute(wanted: dict[UOp, str], session: Session) -> dict[UOp, UOp]:
     """Run what is missing for graph nodes, each on a device. The caller holds the lock.
 
     Here is the whole way, in its own words.
+
+    Returns:
+        For each node that was computed, the view of memory that holds its elements.
     """
     # Tensor -> graph
     done: dict[UOp, UOp] = {}
     others = (session.finished.resolve(t.uop, done) for t in session.live_tensors())
     pending = pending_of(wanted, others, session)
     if pending is None:
-        return
+        return {}
     canonical = canonical_of(pending.sink)
 
     # graph -> kernels -> Program -> Source -> Binary: from memory, from disk, or made now
@@ -60,6 +63,7 @@ def compute(wanted: dict[UOp, str], session: Session) -> None:
     session.counters.realizes += 1
     session.counters.compile_seconds += ready - start
     session.counters.run_seconds += perf_counter() - ready
+    return pending.results
 
 
 def schedules_of(session: Session) -> ScheduleCache:
@@ -74,7 +78,7 @@ def memory_of(buffer: UOp, session: Session) -> Memory:
     allocation = session.allocation_of(buffer)
     if allocation is not None:
         return allocation.memory
-    if session.is_overwritten(buffer):
+    if session.finished.is_overwritten(buffer):
         raise RunError(
             "a version of a tensor is asked for that no longer exists.",
             why="its memory was written in place, and nothing alive said that it is still needed.",
@@ -148,9 +152,8 @@ def buffer_of_rows(node: UOp, device: str, session: Session) -> tuple[UOp, int]:
     """
     found = piece_of_memory(session.finished.resolve(node, {}))
     if found is None:
-        copy = make(Op.CONTIGUOUS, None, (node,))
-        wanted = session.finished.resolve(copy, {})
-        compute({wanted: device}, session)
-        found = piece_of_memory(session.finished.resolve(wanted, {}))
+        copy = session.finished.resolve(make(Op.CONTIGUOUS, None, (node,)), {})
+        results = compute({copy: device}, session)
+        found = piece_of_memory(results[copy])
         assert found is not None, "what was just computed lies in row-major order"
     return found

@@ -83,7 +83,7 @@ class Session:
         self._devices: dict[str, Device] = {}
         self.schedules: ScheduleCache | None = None
         # A BUFFER node is only identity; its memory lives as long as the node.
-        self._memories: WeakKeyDictionary[UOp, Allocation | None] = WeakKeyDictionary()
+        self._memories: WeakKeyDictionary[UOp, Allocation] = WeakKeyDictionary()
         # What has been computed already, and the memory that holds it.
         self.finished = Finished()
         self._live: dict[int, ref[TensorCore]] = {}
@@ -244,12 +244,8 @@ class Session:
 
     def move(self, buffer: UOp, newer: UOp) -> None:
         """Let `newer` have the memory of `buffer`, which is a version that no longer exists."""
-        self._memories[newer] = self._memories.get(buffer)
-        self._memories[buffer] = None
-
-    def is_overwritten(self, buffer: UOp) -> bool:
-        """Whether a BUFFER had memory that a newer version has now."""
-        return buffer in self._memories and self._memories[buffer] is None
+        self._memories[newer] = self._memories.pop(buffer)
+        self.finished.overwrite(buffer)
 
     # Live tensors.
 

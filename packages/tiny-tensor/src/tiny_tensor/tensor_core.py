@@ -45,8 +45,9 @@ class TensorCore:
     __slots__ = ("__weakref__", "_device", "_seen", "_storage", "grad", "is_param")
 
     _storage: Storage
-    _seen: tuple[UOp, UOp]
-    """A version of the box, and this tensor as a view of it: replaced together, in one step."""
+    _seen: tuple[UOp, UOp, UOp | None]
+    """A version of the box, this tensor as a view of it, and the memory that holds its elements
+    where it was computed by itself: replaced together, in one step."""
     _device: str
     grad: Self | None
     is_param: bool
@@ -54,7 +55,7 @@ class TensorCore:
     def _hold(self, storage: Storage, node: UOp, device: str) -> None:
         """Fill a new tensor: `node` is the newest version of the box, or a view of it."""
         self._storage = storage
-        self._seen = (storage.newest(), node)
+        self._seen = (storage.newest(), node, None)
         self._device = device
         self.grad = None
         self.is_param = False
@@ -84,19 +85,23 @@ class TensorCore:
     def uop(self) -> UOp:
         """The graph node of the newest version of this tensor."""
         newest = self._storage.newest()
-        version, node = self._seen
+        version, node, _ = self._seen
         if newest is not version:
             node = newest if node is version else substitute(node, {version: newest})
-            self._seen = (newest, node)
+            self._seen = (newest, node, None)
         return node
 
     def settle(self, session: Session, done: dict[UOp, UOp]) -> None:
         """Let the box, and this view of it, lead to memory where their nodes have been computed."""
         before = self.uop
+        result = session.finished.result_of(before) or self._seen[2]
         storage = self._storage
         storage.node = session.finished.resolve(storage.node, done)
-        if self.uop is not before:
-            session.finished.follow(before, self.uop)
+        node = self.uop
+        if result is not None and node is not result:
+            if node is not before:
+                session.finished.add(node, result)
+            self._seen = (self._seen[0], node, result)
 
     @property
     def shape(self) -> Shape:
