@@ -325,20 +325,20 @@ class _Function(Walk):
 
     # Memory
 
-    def _offset(self, access: Access) -> str:
-        """The offset as 64-bit integers, one or one a lane."""
+    def _offset(self, access: Access) -> tuple[DType, str]:
+        """The offset, one or one a lane, and its type; an address extends it by its sign."""
         lanes = 0 if access.contiguous else access.lanes
-        offset = access.offset
-        value = self._operand(offset, lanes)
-        return self._cast(value, offset.dtype, dtypes.int64, lanes)
+        dtype = access.offset.dtype
+        value = self._operand(access.offset, lanes)
+        if not dtype.is_unsigned:
+            return dtype, value
+        return dtypes.int64, self._cast(value, dtype, dtypes.int64, lanes)
 
-    def _address(self, access: Access, offset: str) -> str:
+    def _address(self, access: Access, dtype: DType, offset: str) -> str:
         element = self.words.memory_type_of(access.storage.dtype)
         lanes = 0 if access.contiguous else access.lanes
-        base = self.value(access.storage)
-        return self._value(
-            f"getelementptr {element}, ptr {base}, {self._of(dtypes.int64, lanes, offset)}"
-        )
+        place = f"ptr {self.value(access.storage)}, {self._of(dtype, lanes, offset)}"
+        return self._value(f"getelementptr {element}, {place}")
 
     def load(self, node: UOp) -> None:
         """Write a load; what a gate shuts out is never read."""
@@ -349,12 +349,14 @@ class _Function(Walk):
         dtype, gate = node.dtype, node.src[2] if len(node.src) > 2 else None
         if access.lanes and (gate is not None or not access.contiguous):
             return self._from_memory(self._masked_load(access, node), dtype, access.lanes)
-        offset = self._offset(access)
+        kind_of_offset, offset = self._offset(access)
         if gate is not None:
             # Element 0 is always there to be read, so no branch is needed.
-            offset = self._value(f"select i1 {self._operand(gate, 0)}, i64 {offset}, i64 0")
+            chosen = self._of(kind_of_offset, 0, offset)
+            zero = self._of(kind_of_offset, 0, "0")
+            offset = self._value(f"select i1 {self._operand(gate, 0)}, {chosen}, {zero}")
         kind = self.words.memory_type_of(dtype, access.lanes)
-        address = self._address(access, offset)
+        address = self._address(access, kind_of_offset, offset)
         read = self._value(f"load {kind}, ptr {address}, align {dtype.nbytes}")
         value = self._from_memory(read, dtype, access.lanes)
         if gate is None:
@@ -366,7 +368,7 @@ class _Function(Walk):
     def _masked_load(self, access: Access, node: UOp) -> str:
         lanes, kind = access.lanes, self.words.memory_type_of(node.dtype, access.lanes)
         name = self.words.suffix_of(dtypes.uint8 if node.dtype.is_bool else node.dtype, lanes)
-        address = self._address(access, self._offset(access))
+        address = self._address(access, *self._offset(access))
         otherwise = "poison"
         if len(node.src) > 2:
             otherwise = self._to_memory(self._operand(node.src[1], lanes), node.dtype, lanes)
@@ -410,7 +412,7 @@ class _Function(Walk):
             self._masked_store(access, value, node.src[2:])
             return
         stored = self._to_memory(self._operand(value, lanes), dtype, lanes)
-        address = self._address(access, self._offset(access))
+        address = self._address(access, *self._offset(access))
         kind = self.words.memory_type_of(dtype, lanes)
         line = f"store {kind} {stored}, ptr {address}, align {dtype.nbytes}"
         if gate is None:
@@ -445,7 +447,7 @@ class _Function(Walk):
         kind = self.words.memory_type_of(dtype, lanes)
         name = self.words.suffix_of(dtypes.uint8 if dtype.is_bool else dtype, lanes)
         stored = self._to_memory(self._operand(value, lanes), dtype, lanes)
-        address = self._address(access, self._offset(access))
+        address = self._address(access, *self._offset(access))
         mask = [(self.words.type_of(dtypes.bool_, lanes), self._mask(gates, lanes))]
         if access.contiguous:
             leading = [(kind, stored), ("ptr", address)]
