@@ -38,7 +38,9 @@ class Jitted(Generic[P, R]):
             return self.function(*args, **kwargs)
         arguments = CallArguments(args, kwargs)
         recordings = self._recordings.setdefault(session, {})
-        recording = recordings.get(arguments.key)
+        # Layers do other things while they are trained.
+        key = (session.is_training, *arguments.key)
+        recording = recordings.get(key)
         if recording is None:
             if len(recordings) == KEPT_RECORDINGS:
                 raise JitError(
@@ -46,7 +48,7 @@ class Jitted(Generic[P, R]):
                     why="each other shape, dtype, device or Python value needs a capture.",
                     fix="pass numbers that change as a Tensor, and data in batches of one shape.",
                 )
-            recording = recordings[arguments.key] = self._captured(arguments, session)
+            recording = recordings[key] = self._captured(arguments, session)
         return cast(R, recording.replay(arguments))
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:

@@ -74,6 +74,8 @@ class Session:
         self.lock = RLock()
         self.counters = Counters()
         self.random = RandomStream()
+        self.is_training = False
+        """Whether dropout drops, and batch norm looks at the batch."""
         self._capture: Capture | None = None
         self.cache_folder = cache_folder
         self._registry = registry

@@ -47,6 +47,7 @@ from tiny_tensor.reductions import ReductionMethods
 from tiny_tensor.session import current_session
 from tiny_tensor.storage import Storage
 from tiny_tensor.tensor_core import concrete_dtype
+from tiny_tensor.training import TrainingMethods
 
 if TYPE_CHECKING:
     import numpy
@@ -61,6 +62,7 @@ class Tensor(
     GradientMethods,
     CreationMethods,
     RandomMethods,
+    TrainingMethods,
 ):
     """An array of elements of one dtype on one device; computed when its data is asked for.
 
