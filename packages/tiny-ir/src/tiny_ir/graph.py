@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tiny_ir.op_table import OP_TABLE
-from tiny_ir.uop import UOp, make
+from tiny_ir.uop import UOp, interned
 
 
 def rebuild(node: UOp, src: tuple[UOp, ...]) -> UOp:
     """Return `node` with other sources; its dtype follows them where the op's row says so."""
-    rule = OP_TABLE[node.op].dtype_of
-    return make(node.op, node.dtype if rule is None else rule(src), src, node.arg)
+    op = node.op
+    rule = _DTYPE_RULES[op]
+    return interned(op, node.dtype if rule is None else rule(src), src, node.arg)
+
+
+_DTYPE_RULES = {op: row.dtype_of for op, row in OP_TABLE.items()}
 
 
 def substitute(root: UOp, replacements: Mapping[UOp, UOp]) -> UOp:

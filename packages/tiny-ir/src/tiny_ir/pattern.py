@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Union
 
 from tiny_ir.dtypes import DType
@@ -29,6 +29,7 @@ class Pattern:
         arg: the argument that is required.
         literal: the constant's value that is required, None where it is no literal.
         of: what the dtype must be, None for any.
+        in_order: the sources match in this order only, also where the op commutes.
     """
 
     ops: tuple[Op, ...] | None = None
@@ -37,6 +38,7 @@ class Pattern:
     arg: Any = ANY_ARGUMENT
     literal: Literal_ | None = None
     of: DTypeTest | None = None
+    in_order: bool = False
 
     def names(self) -> tuple[str, ...]:
         """The names that a match gives to nodes, each once, left to right."""
@@ -132,7 +134,7 @@ class Pattern:
 
     def named(self, name: str) -> Pattern:
         """This pattern, with a name for the node it matches."""
-        return Pattern(self.ops, self.src, name, self.arg, self.literal, self.of)
+        return replace(self, name=name)
 
 
 def anything(name: str, of: DTypeTest | None = None) -> Pattern:
@@ -162,8 +164,18 @@ def node(
     name: str | None = None,
     arg: Any = ANY_ARGUMENT,
     of: DTypeTest | None = None,
+    in_order: bool = False,
 ) -> Pattern:
-    """Match a node by its op; with patterns for its sources, there must be exactly as many."""
+    """Match a node by its op; with patterns for its sources, there must be exactly as many.
+
+    Args:
+        op: the op, or several of them.
+        src: patterns of the sources; without any, the sources do not matter.
+        name: what the node is called.
+        arg: the argument that is required.
+        of: what the dtype must be.
+        in_order: do not try the sources of an op that commutes in the other order.
+    """
     ops = (op,) if isinstance(op, Op) else op
     if not ops:
         raise ArgumentError(
@@ -172,7 +184,7 @@ def node(
             fix="list the ops, or use anything(name).",
         )
     sources = tuple(map(_pattern_of, src)) or None
-    return Pattern(ops, sources, name, arg, None, of)
+    return Pattern(ops, sources, name, arg, None, of, in_order)
 
 
 def _pattern_of(operand: PatternOperand) -> Pattern:
@@ -183,6 +195,11 @@ def _pattern_of(operand: PatternOperand) -> Pattern:
 def integer(name: str) -> Pattern:
     """Any node of an integer dtype, weakint included."""
     return anything(name, is_integer)
+
+
+def wrapping(name: str) -> Pattern:
+    """Any node of an integer dtype of fixed width."""
+    return anything(name, is_wrapping)
 
 
 def index(name: str) -> Pattern:
@@ -203,6 +220,11 @@ def floating(name: str) -> Pattern:
 def is_integer(dtype: DType) -> bool:
     """Whether values wrap or are mathematical integers."""
     return dtype.is_int
+
+
+def is_wrapping(dtype: DType) -> bool:
+    """Whether values are integers that wrap at a width."""
+    return dtype.is_int and dtype.bits > 0
 
 
 def is_index(dtype: DType) -> bool:

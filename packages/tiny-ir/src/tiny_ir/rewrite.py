@@ -9,9 +9,13 @@ from typing import Any
 
 from tiny_ir.errors import RuleError
 from tiny_ir.graph import rebuild
-from tiny_ir.matcher import Observer
+from tiny_ir.matcher import Matcher, Observer
+from tiny_ir.op import Op
 from tiny_ir.rule import RuleSet
+from tiny_ir.toposort import toposort
 from tiny_ir.uop import UOp
+
+Matchers = dict[Op, Matcher | None]
 
 _OBSERVER: ContextVar[Observer | None] = ContextVar("tiny_rewrite_observer", default=None)
 
@@ -51,10 +55,16 @@ def rewrite(root: UOp, rules: RuleSet, target: Any = None) -> UOp:
     """
     matchers = rules.matchers
     observer = _OBSERVER.get()
-    final: dict[UOp, UOp] = {}
-    waiting: dict[UOp, UOp] = {}  # replaced, and the replacement is not final yet
-    todo = _unfinished(root, final)
-    is_changed = False
+    order = toposort((root,))
+    at, result = _first_firing(order, matchers, target, observer)
+    if result is None:
+        return root
+    # Books are kept from the first change on.
+    final = dict(zip(order[:at], order[:at], strict=True))
+    final_of = final.__getitem__
+    waiting = {order[at]: result}  # replaced, and the replacement is not final yet
+    todo = order[: at - 1 if at else None : -1]
+    todo += _unfinished(result, final)
     while todo:
         node = todo.pop()
         if node in final:
@@ -67,15 +77,16 @@ def rewrite(root: UOp, rules: RuleSet, target: Any = None) -> UOp:
             final[node] = finished
             continue
         current = node
-        if is_changed:
-            src = node.src
-            rewritten = tuple([final[source] for source in src])
-            if rewritten != src:
-                current = rebuild(node, rewritten)
-                known = final.get(current)
-                if known is not None:
-                    final[node] = known
-                    continue
+        src = node.src
+        rewritten = tuple(map(final_of, src))
+        if rewritten != src:
+            current = rebuild(node, rewritten)
+            known = final.get(current)
+            if known is not None:
+                final[node] = known
+                continue
+            if current in waiting:
+                raise _loop(current, waiting)
         matcher = matchers[current.op]
         result = None if matcher is None else matcher(current, target, observer)
         if result is None:
@@ -83,7 +94,6 @@ def rewrite(root: UOp, rules: RuleSet, target: Any = None) -> UOp:
             if current is not node:
                 final[current] = current
             continue
-        is_changed = True
         known = final.get(result)
         if known is not None:
             final[node] = final[current] = known
@@ -96,8 +106,23 @@ def rewrite(root: UOp, rules: RuleSet, target: Any = None) -> UOp:
     return final[root]
 
 
+def _first_firing(
+    order: list[UOp], matchers: Matchers, target: Any, observer: Observer | None
+) -> tuple[int, UOp | None]:
+    """Find the first node that a rule changes, and what it becomes."""
+    for at, node in enumerate(order):
+        matcher = matchers[node.op]
+        if matcher is not None:
+            result = matcher(node, target, observer)
+            if result is not None:
+                return at, result
+    return len(order), None
+
+
 def _unfinished(root: UOp, final: dict[UOp, UOp]) -> list[UOp]:
     """Return what is not final at and below `root`, users before sources."""
+    if all(map(final.__contains__, root.src)):
+        return [root]
     order: dict[UOp, None] = {}
     stack = [root]
     push, pop = stack.append, stack.pop

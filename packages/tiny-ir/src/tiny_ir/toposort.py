@@ -13,18 +13,21 @@ def toposort(roots: Iterable[UOp]) -> list[UOp]:
     """Every node that the roots depend on and the roots, sources before users; no recursion."""
     seen: set[UOp] = set()
     order: list[UOp] = []
-    stack: list[tuple[UOp, bool]] = [(root, False) for root in roots]
+    # A node stands under None while its sources are walked; a source that was seen is done by then.
+    stack: list[UOp | None] = list(roots)
     stack.reverse()
+    pop, push, see, done = stack.pop, stack.append, seen.add, order.append
     while stack:
-        node, expanded = stack.pop()
-        if expanded:
-            order.append(node)
-            continue
-        if node in seen:
-            continue
-        seen.add(node)
-        stack.append((node, True))
-        for source in reversed(node.src):
-            if source not in seen:
-                stack.append((source, False))
+        node = pop()
+        if node is None:
+            done(pop())  # type: ignore[arg-type]  # under None stands a node
+        elif node not in seen:
+            see(node)
+            src = node.src
+            if src:
+                push(node)
+                push(None)
+                stack += src[::-1]
+            else:
+                done(node)
     return order

@@ -280,23 +280,25 @@ class UOp:
         return make(op, None, (self, *nodes))
 
 
-_Key = tuple[Any, ...]
+class _Reference(ref[UOp]):
+    """A weak reference that knows where it is kept, so that a dead node can be taken out."""
+
+    __slots__ = ("key", "table")
+    key: Any
+    table: _Table
 
 
-class _Reference(ref["UOp"]):
-    """A weak reference that knows its key; unlike weakref.KeyedRef it has no __init__ to run."""
+_Table = dict[Any, _Reference]
+"""Nodes of one op and dtype, by their sources, or by sources and argument where there is one."""
 
-    __slots__ = ("key",)
-    key: _Key
-
-
-_NODES: dict[_Key, _Reference] = {}
+_TABLES: dict[Op, dict[DType, _Table]] = {op: {} for op in Op}
+_SHAPE_RULES = {op: row.shape_of for op, row in OP_TABLE.items()}
 _NAN = math.nan
 
 
 def _forget(reference: _Reference) -> None:
-    if _NODES.get(reference.key) is reference:
-        del _NODES[reference.key]
+    if reference.table.get(reference.key) is reference:
+        del reference.table[reference.key]
 
 
 def make(
@@ -333,38 +335,49 @@ def make(
         dtype = rule(src)
     if op is Op.CONST:
         return const(dtype, arg)
-    key = (op, dtype, src, arg)
-    reference = _NODES.get(key)
+    return interned(op, dtype, src, arg)
+
+
+def interned(op: Op, dtype: DType, src: tuple[UOp, ...], arg: Any) -> UOp:
+    """Return the one node with these parts, which are known to be right; no constant."""
+    tables = _TABLES[op]
+    table = tables.get(dtype)
+    if table is None:
+        table = tables.setdefault(dtype, {})
+    key = src if arg is None else (src, arg)
+    reference = table.get(key)
     if reference is not None:
         node = reference()
         if node is not None:
             return node
-    return _intern(key, op, dtype, src, arg)
-
-
-def _intern(key: _Key, op: Op, dtype: DType, src: tuple[UOp, ...], arg: Any) -> UOp:
     node = object.__new__(UOp)
     node.op = op
     node.dtype = dtype
     node.src = src
     node.arg = arg
-    node.shape = OP_TABLE[op].shape_of(src, arg)
+    node.shape = _SHAPE_RULES[op](src, arg)
+    return _entered(node, table, key)
+
+
+def _entered(node: UOp, table: _Table, key: Any) -> UOp:
+    """Enter a new node in its table; return the one that another thread has entered before."""
     node._bounds = None
     node._order = None
     if settings.CHECK_NODES:
         check_node(node)
     reference = _Reference(node, _forget)
+    reference.table = table
     reference.key = key
     while True:
-        present = _NODES.setdefault(key, reference)
+        present = table.setdefault(key, reference)
         if present is reference:
             return node
         # Another thread interned the same node first, or a dead entry is about to be removed.
         other = present()
         if other is not None:
             return other
-        if _NODES.get(key) is present:
-            del _NODES[key]
+        if table.get(key) is present:
+            del table[key]
 
 
 def const(dtype: DType, value: Scalar) -> UOp:
@@ -383,9 +396,8 @@ def const(dtype: DType, value: Scalar) -> UOp:
         >>> const(dtypes.uint8, 300).arg
         44
     """
-    kind = dtype.kind
     bits: Any
-    if kind == "bool":
+    if dtype.is_bool:
         value = bits = bool(value)
     elif dtype.is_float:
         value = value_in(dtype, value)
@@ -401,13 +413,19 @@ def const(dtype: DType, value: Scalar) -> UOp:
                 fix="choose a float dtype or another value.",
             )
         value = bits = value_in(dtype, value)
-    key = (Op.CONST, dtype, bits)
-    reference = _NODES.get(key)
+    table = _TABLES[Op.CONST].setdefault(dtype, {})
+    reference = table.get(bits)
     if reference is not None:
         node = reference()
         if node is not None:
             return node
-    return _intern(key, Op.CONST, dtype, (), value)
+    node = object.__new__(UOp)
+    node.op = Op.CONST
+    node.dtype = dtype
+    node.src = ()
+    node.arg = value
+    node.shape = ()
+    return _entered(node, table, bits)
 
 
 def from_records(records: Sequence[Record]) -> UOp:
@@ -420,7 +438,7 @@ def from_records(records: Sequence[Record]) -> UOp:
 
 def live_nodes() -> int:
     """How many nodes are alive: for tests of memory."""
-    return len(_NODES)
+    return sum(len(table) for tables in _TABLES.values() for table in tables.values())
 
 
 def size_node(size: Size) -> UOp:

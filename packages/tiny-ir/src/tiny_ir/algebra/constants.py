@@ -46,12 +46,9 @@ def multiply_add_of_constants_is_constant(root: UOp, a: UOp, b: UOp, c: UOp) -> 
     return const(root.dtype, meaning(root.op, root.dtype, a.dtype)(a.arg, b.arg, c.arg))
 
 
-@rule(node(_COMMUTATIVE, name="root"))
-def constant_stands_last(root: UOp) -> UOp | None:
-    x, y = root.src
-    if x.op is Op.CONST and y.op is not Op.CONST:
-        return make(root.op, None, (y, x))
-    return None
+@rule(node(_COMMUTATIVE, a, x, name="root", in_order=True))
+def constant_stands_last(root: UOp, a: UOp, x: UOp) -> UOp | None:
+    return make(root.op, None, (x, a)) if x.op is not Op.CONST else None
 
 
 @rule(node(Op.CAST, x, name="root"))

@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from tiny_ir.bounds import bounds
-from tiny_ir.dtypes import DType
 from tiny_ir.op import Op
-from tiny_ir.pattern import anything, constant, integer, is_integer, node
+from tiny_ir.pattern import constant, integer, is_integer, is_wrapping, node, wrapping
 from tiny_ir.rule import Rule, law, rule
 from tiny_ir.uop import UOp, const, make
 
-
-def is_fixed_width(dtype: DType) -> bool:
-    """Whether values wrap; sums of weakint have their own form in index.py."""
-    return dtype.is_int and not dtype.is_weak
-
-
-x, y = anything("x", is_fixed_width), anything("y", is_fixed_width)
-a, b = constant("a", is_fixed_width), constant("b", is_fixed_width)
+# Sums and products of weakint have a form of their own, in index.py.
+x, y = wrapping("x"), wrapping("y")
+a, b = constant("a", is_wrapping), constant("b", is_wrapping)
 i, j, m, n = integer("i"), integer("j"), constant("m", is_integer), constant("n", is_integer)
 
 
