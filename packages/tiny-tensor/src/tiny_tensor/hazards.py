@@ -62,9 +62,11 @@ def with_safe_writes(
         session: where memory comes from.
 
     Returns:
-        For each node below the roots, the node to compute instead.
+        For nodes below the roots, the node to compute instead; nothing where there is no write.
     """
     order = toposort(roots)
+    if all(node.op is not Op.AFTER for node in order):
+        return {}
     done: dict[UOp, UOp] = {}
     dominators = None
     for node in order:

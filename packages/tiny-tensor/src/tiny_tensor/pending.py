@@ -51,7 +51,7 @@ def pending_of(
         if memory_below(node) is not None:
             continue  # a view of a version; its write is among the effects below
         _, result = session.new_place(node, devices[node])
-        effects.append(result.store(safe[node]))
+        effects.append(result.store(safe.get(node, node)))
         results[node] = result
     last = {buffer_below(safe[node]): node for node in safe if node.op is Op.AFTER}
     moved = []

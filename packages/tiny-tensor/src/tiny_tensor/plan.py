@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tiny_ir import UnsupportedError
-from tiny_plugin import Call, Copy, Launch, Mark, Memory, Program, Schedule, record
+from tiny_plugin import Call, Copy, Launch, Mark, Memory, Program, Schedule
 from tiny_tensor.memory import ALIGNMENT, Allocation
 from tiny_tensor.session import Device, Session
 
 
-@record(frozen=True, slots=True)
 class Batch:
     """Launches on one device, one after another.
 
@@ -19,8 +18,42 @@ class Batch:
         launches: the executable, the slots and the names of the variables of each.
     """
 
-    device: str
-    launches: tuple[tuple[object, tuple[int, ...], tuple[str, ...]], ...]
+    def __init__(
+        self, device: str, launches: list[tuple[object, tuple[int, ...], tuple[str, ...]]]
+    ) -> None:
+        self.device = device
+        self._launches = launches
+        self._slots = [slot for _, slots, _ in launches for slot in slots]
+        self._names = [name for _, _, names in launches for name in names]
+        self._runs = 0
+        self._captured: object | None = None
+
+    def run(self, places: Sequence[Memory], values: Mapping[str, int], session: Session) -> None:
+        """Launch them; what runs a second time is captured, so that it costs one call."""
+        device = session.device(self.device)
+        runtime = device.runtime
+        self._runs += 1
+        if self._runs == 2:
+            self._captured = runtime.capture(self._calls(places, values))
+        if self._captured is None:
+            device.mark = runtime.submit(self._calls(places, values), device.marks())
+            return
+        device.mark = runtime.replay(
+            self._captured,
+            [places[slot] for slot in self._slots],
+            [values[name] for name in self._names],
+            device.marks(),
+        )
+
+    def _calls(self, places: Sequence[Memory], values: Mapping[str, int]) -> list[Call]:
+        return [
+            Call(
+                executable,
+                tuple([places[slot] for slot in slots]),
+                tuple([values[name] for name in names]),
+            )
+            for executable, slots, names in self._launches
+        ]
 
 
 class Plan:
@@ -55,16 +88,7 @@ class Plan:
             places.append(lent[name].memory.piece(offset, slot.nbytes))
         for step in self.steps:
             if isinstance(step, Batch):
-                device = session.device(step.device)
-                calls = [
-                    Call(
-                        executable,
-                        tuple([places[slot] for slot in slots]),
-                        tuple([values[name] for name in names]),
-                    )
-                    for executable, slots, names in step.launches
-                ]
-                device.mark = device.runtime.submit(calls, device.marks())
+                step.run(places, values, session)
             else:
                 _copy(
                     session.device(self.slots[step.source].device),
@@ -106,14 +130,14 @@ def _batches(schedule: Schedule, executables: Mapping[int, object]) -> tuple[Bat
         if isinstance(step, Launch):
             device = _device_of(step, schedule)
             if launches and device != current:
-                steps.append(Batch(current, tuple(launches)))
+                steps.append(Batch(current, launches))
                 launches = []
             current = device
             names = tuple(variable.name for variable in step.program.variables)
             launches.append((executables[id(step.program)], step.slots, names))
             continue
         if launches:
-            steps.append(Batch(current, tuple(launches)))
+            steps.append(Batch(current, launches))
             launches = []
         if not isinstance(step, Copy):
             raise UnsupportedError(
@@ -123,7 +147,7 @@ def _batches(schedule: Schedule, executables: Mapping[int, object]) -> tuple[Bat
             )
         steps.append(step)
     if launches:
-        steps.append(Batch(current, tuple(launches)))
+        steps.append(Batch(current, launches))
     return tuple(steps)
 
 

@@ -150,7 +150,7 @@ def buffer_of_rows(node: UOp, device: str, session: Session) -> tuple[UOp, int]:
 
     Where they lie otherwise they are copied. The caller holds the lock.
     """
-    found = piece_of_memory(session.finished.resolve(node, {}))
+    found = piece_of_memory(node) or piece_of_memory(session.finished.resolve(node, {}))
     if found is None:
         copy = session.finished.resolve(make(Op.CONTIGUOUS, None, (node,)), {})
         results = compute({copy: device}, session)

@@ -15,7 +15,7 @@ from tiny_tensor.pending import pending_of
 from tiny_tensor.plan import Plan
 from tiny_tensor.realize import buffer_of_rows, compute, memory_of, schedules_of
 from tiny_tensor.session import Session
-from tiny_tensor.storage import Storage, chain_above, over
+from tiny_tensor.storage import Storage, chain_above, is_in_memory, over
 from tiny_tensor.tensor_core import TensorCore
 
 
@@ -166,19 +166,23 @@ class Recording:
 
     def _compute_pending(self, arguments: CallArguments, storages: list[Storage]) -> None:
         session = self._session
-        done: dict[UOp, UOp] = {}
-        wanted = {
-            session.finished.resolve(storage.node, done): box.buffer.arg.device
+        nodes = [(t.uop, t.device) for t in arguments.tensors]
+        nodes += [
+            (storage.node, box.buffer.arg.device)
             for box, storage in zip(self._boxes, storages, strict=True)
-        }
-        for tensor in arguments.tensors:
-            wanted[session.finished.resolve(tensor.uop, done)] = tensor.device
-        compute(wanted, session)
+        ]
+        pending = [(node, device) for node, device in nodes if not is_in_memory(node)]
+        if pending:
+            done: dict[UOp, UOp] = {}
+            resolve = session.finished.resolve
+            compute({resolve(node, done): device for node, device in pending}, session)
 
     def _whole_buffer(self, storage: Storage, device: str) -> UOp:
         """The BUFFER of a box, which lies in it from its start and in row-major order."""
         session = self._session
-        node = session.finished.resolve(storage.node, {})
+        node = storage.node
+        if node.op is Op.RESHAPE and node.src[0].op is Op.BUFFER:
+            return node.src[0]
         buffer, offset = buffer_of_rows(node, device, session)
         if offset:
             buffer = self._copied(buffer, offset, node)
