@@ -200,7 +200,7 @@ class Words:
         if op is Op.FDIV:
             return f"({kind})({operands[0]} / {operands[1]})"
         if op is Op.NEG:
-            return f"-{operands[0]}"
+            return f"-({operands[0]})"
         if op in _BUILTINS:
             return f"({kind})__builtin_{_BUILTINS[op]}{_ENDING[dtype]}({operands[0]})"
         if op is Op.FMA and dtype is not dtypes.float16:

@@ -20,6 +20,7 @@ from tiny_ir import (
     AxisKind,
     DType,
     Op,
+    RangeArg,
     ReduceArg,
     UOp,
     const,
@@ -50,6 +51,7 @@ from tiny_testing.programs import (
     store,
     variable,
 )
+from tiny_testing.random_kernels import random_kernel
 
 _CONVERSIONS = (Op.CAST, Op.BITCAST)
 _PLAIN_OPS = sorted(ELEMENTWISE - set(_CONVERSIONS), key=lambda op: op.name)
@@ -100,6 +102,7 @@ class BackendSuite:
         def check(
             program: Program, contents: Sequence[bytes], values: Sequence[int] = ()
         ) -> list[bytes]:
+            _needs_ops(bench.runtime.target, program)
             expected = oracle.run(program, contents, values)
             found = bench.run(program, contents, values)
             for position, argument in enumerate(program.arguments):
@@ -201,6 +204,16 @@ class BackendSuite:
         program = program_of(f"copy_{dtype.name}", target, axis, copy, copy.end(axis), *writes)
         empty = bytes(len(values) * dtype.nbytes)
         agree(program, [empty, empty, pack_values(dtype, values)])
+
+    @pytest.mark.parametrize("seed", range(8))
+    def test_random_kernels_agree(self, agree: Agree, target: Target, seed: int) -> None:
+        kernel = random_kernel(target, seed)
+        agree(kernel.program, kernel.contents)
+
+    @pytest.mark.parametrize("seed", range(100, 108))
+    def test_random_wide_kernels_agree(self, agree: Agree, target: Target, seed: int) -> None:
+        kernel = random_kernel(target, seed, lanes=_lanes_of(target))
+        agree(kernel.program, kernel.contents)
 
     # Sums and other accumulators
 
@@ -314,6 +327,7 @@ class BackendSuite:
         data = parameter(0, dtypes.int32, 4)
         write = store(data, axis, load(data, axis) * 2 + 1)
         program = program_of("twice_plus_one", target, axis, write, write.end(axis))
+        _needs_ops(target, program)
         runtime, executable = bench.runtime, bench.executable_of(program)
         memory = runtime.allocate(16)
         mark = runtime.copy_in(memory, pack_values(dtypes.int32, [0, 1, 2, 3]))
@@ -330,6 +344,7 @@ class BackendSuite:
             parameter(0, dtypes.int32, 8), axis, load(parameter(1, dtypes.int32, 8), axis)
         )
         program = program_of("copy_piece", target, axis, write, write.end(axis))
+        _needs_ops(target, program)
         runtime, executable = bench.runtime, bench.executable_of(program)
         memory = runtime.allocate(128)
         mark = runtime.copy_in(memory, pack_values(dtypes.int32, range(32)))
@@ -340,6 +355,22 @@ class BackendSuite:
         runtime.free(memory)
         expected = [*range(16), *range(8), *range(24, 32)]
         assert unpack_values(dtypes.int32, found) == expected
+
+    @pytest.mark.parametrize("dtype", [dtypes.int32, dtypes.int64], ids=lambda dtype: dtype.name)
+    def test_offsets_have_either_width(self, agree: Agree, target: Target, dtype: DType) -> None:
+        axis = make(Op.RANGE, None, (const(dtype, 6),), RangeArg(0, AxisKind.LOOP))
+        source, out = parameter(1, dtypes.float32, 6), parameter(0, dtypes.float32, 12)
+        inside = const(dtype, 0).alu(Op.CMPLE, axis - 2)
+        value = load(source, axis - 2, otherwise=const(dtypes.float32, -1.0), gate=inside)
+        writes = [store(out, axis, value)]
+        if target.form == "wide":
+            iota = make(Op.IOTA, dtype, (), 6)
+            gathered = load(source, iota * -1 + 5)
+            writes.append(store(out, iota + 6, gathered))
+        program = program_of(
+            f"offsets_{dtype.name}", target, axis, *writes[:1], writes[0].end(axis), *writes[1:]
+        )
+        agree(program, [bytes(48), pack_values(dtypes.float32, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])])
 
     # Gates
 
@@ -458,6 +489,17 @@ def _fail(
             lines.append(f"  argument {i} ({argument.dtype.name}) holds {value!r} there")
     text = bench.source_of(program).text if bench.renderer else ""
     pytest.fail("\n".join([*lines, text]))
+
+
+def _needs_ops(target: Target, program: Program) -> None:
+    """Skip a test whose program uses what the target does not claim."""
+    for node in program.uops:
+        if node.op is Op.PARAM or node.op is Op.SCRATCH:
+            _needs_storage(target, node.dtype)
+        elif node.op in ELEMENTWISE:
+            dtype = node.src[1 if node.op is Op.WHERE else 0].dtype
+            if not target.supports(node.op, dtype):
+                pytest.skip(f"the target does not claim {node.op.name} of {dtype.name}")
 
 
 def _needs_storage(target: Target, dtype: DType) -> None:
