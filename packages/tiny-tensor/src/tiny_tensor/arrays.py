@@ -185,7 +185,8 @@ def to_nested(data: bytearray, dtype: DType, shape: tuple[int, ...]) -> Nested:
         [[1, 2], [3, 4]]
     """
     level: list[Nested] = list(unpack_values(dtype, data))
-    for size in reversed(shape[1:]):
-        count = math.prod(shape) if size == 0 else len(level) // size
-        level = [level[n * size : (n + 1) * size] for n in range(count)]
+    for axis in range(len(shape) - 1, 0, -1):
+        size = shape[axis]
+        rows = range(math.prod(shape[:axis]))
+        level = [level[row * size : (row + 1) * size] for row in rows]
     return level if shape else level[0]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Iterator
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 from threading import RLock
 from typing import TYPE_CHECKING, Self
 from weakref import WeakKeyDictionary, ref
@@ -91,14 +91,13 @@ class Session:
         self._live: dict[int, ref[TensorCore]] = {}
         # Identities are unique in the process, since nodes are.
         self._identities = itertools.count(int.from_bytes(os.urandom(5), "little") << 20)
-        self._tokens: list[Token[Session]] = []
 
     def __enter__(self) -> Self:
-        self._tokens.append(_CURRENT.set(self))
+        _CURRENT.set((*_CURRENT.get(), self))
         return self
 
     def __exit__(self, *error: object) -> None:
-        _CURRENT.reset(self._tokens.pop())
+        _CURRENT.set(_CURRENT.get()[:-1])
 
     @property
     def capture(self) -> Capture | None:
@@ -269,10 +268,10 @@ class Session:
                 yield tensor
 
 
-# One Session for all threads is what the default is for.
-_CURRENT: ContextVar[Session] = ContextVar("session", default=Session())  # noqa: B039
+# The Sessions that were entered, the current one last. The first is there for all threads.
+_CURRENT: ContextVar[tuple[Session, ...]] = ContextVar("sessions", default=(Session(),))
 
 
 def current_session() -> Session:
     """The Session that tensors are made in now."""
-    return _CURRENT.get()
+    return _CURRENT.get()[-1]
