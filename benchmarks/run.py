@@ -49,6 +49,7 @@ def rows_of(name: str) -> Iterator[Row]:
     assert specification is not None
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module  # dataclasses look their module up
     specification.loader.exec_module(module)
     for row in cast(Measured, module).measure():
         yield Row(*row)

@@ -68,6 +68,7 @@ def judge_named(name: str) -> Judge:
     assert specification is not None
     assert specification.loader is not None
     module = importlib.util.module_from_spec(specification)
+    sys.modules[specification.name] = module  # dataclasses look their module up
     specification.loader.exec_module(module)
     return Judge(name, (module.__doc__ or "").splitlines()[0], module.CASES, module.judge)
 
