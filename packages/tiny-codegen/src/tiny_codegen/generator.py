@@ -34,6 +34,10 @@ from tiny_codegen.program.linearize import linearize
 from tiny_codegen.stage import LoopChoice, PluginSlot, Row, Stage
 
 
+CACHE_LINE = 64
+"""Bytes at whose multiples every packed copy starts; scratch memory is aligned to as much."""
+
+
 class Generator:
     """The CodeGenerator of tiny.
 
@@ -187,6 +191,11 @@ def program_of(
         uops=line,
         grid=grid,
         arguments=arguments,
+        scratch_nbytes=sum(
+            -(-n.arg.elements * n.dtype.nbytes // CACHE_LINE) * CACHE_LINE
+            for n in line
+            if n.op is Op.SCRATCH and n.arg.space == "scratch"
+        ),
         variables=tuple(Variable(*variable) for variable in variables),
         estimates=_estimates(nodes, arguments),
         actions=actions,

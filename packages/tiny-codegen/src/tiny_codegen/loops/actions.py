@@ -5,13 +5,19 @@ An action refuses (raises ActionError) where it would not be legal; whoever choo
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from math import prod
+
 from tiny_ir import (
     ArgumentError,
     AxisKind,
     Op,
     RangeArg,
     RegisterArg,
+    ScratchArg,
     UOp,
+    const,
+    dtypes,
     make,
     rebuild,
     simplify,
@@ -20,7 +26,7 @@ from tiny_ir import (
     toposort,
 )
 
-from tiny_codegen.buffers import loaded_from, stored_to
+from tiny_codegen.buffers import loaded_from, memory_of, stored_to
 from tiny_codegen.loops.ranges import axis, next_number, replace_range, size_of_axis, with_kind
 
 
@@ -92,6 +98,71 @@ def peel(root: UOp, old: UOp, factor: int) -> tuple[UOp, UOp, UOp]:
     return done[root], main, tail
 
 
+def reorder(root: UOp, axes: Sequence[UOp]) -> UOp:
+    """Nest the loops over `axes` in this order, in the places that they have now."""
+    for one in axes:
+        _check_order(one, "reorder")
+        if one.arg.kind is not AxisKind.LOOP:
+            raise _refused("reorder a reduction", "a sum would have another order")
+    numbers = sorted(int(one.arg.number) for one in axes)
+    first = next_number(root)
+    apart = {
+        one: make(Op.RANGE, None, one.src, RangeArg(first + at, AxisKind.LOOP))
+        for at, one in enumerate(axes)
+    }
+    for one, moved in apart.items():
+        root = replace_range(root, one, moved, (moved,))
+    for moved, number in zip(apart.values(), numbers, strict=True):
+        final = make(Op.RANGE, None, moved.src, RangeArg(number, AxisKind.LOOP))
+        root = replace_range(root, moved, final, (final,))
+    return root
+
+
+def pack(root: UOp, load: UOp, axes: Sequence[UOp]) -> UOp:
+    """Copy what a load touches along `axes` to fast memory, once, and read it from there.
+
+    The copy stands inside the loops that the load depends on besides, and outside of all others, so
+    that those find it in a cache, in the order in which it is read, and without any guard.
+
+    Args:
+        root: the kernel.
+        load: the INDEX that is read.
+        axes: the loops inside of which it is copied; the last is contiguous in fast memory.
+    """
+    known = {one: _known_size(one) for one in axes}
+    if any(one.arg.kind in _CARRIED for one in axes):
+        raise _refused("pack along steps in order", "what is read may change from step to step")
+    if memory_of(load) in stored_to(toposort((root,))):
+        raise _refused("pack what the kernel writes", "the copy would be old")
+    number = next_number(root)
+    own = {
+        one: make(Op.RANGE, None, one.src, RangeArg(number + at, _PACKED_KIND[one.arg.kind]))
+        for at, one in enumerate(axes)
+    }
+    scratches = [node for node in toposort((root,)) if node.op is Op.SCRATCH]
+    arg = ScratchArg(len(scratches), prod(known.values()), "scratch")
+    scratch = make(Op.SCRATCH, load.dtype, (), arg)
+    copied = scratch.index(_row_major(own.values())).store(substitute(load, own))
+    packed = scratch.after(copied.end(*own.values())).index(_row_major(axes))
+    return substitute(root, {load: packed})
+
+
+_PACKED_KIND = {
+    AxisKind.LOOP: AxisKind.LOOP,
+    AxisKind.REDUCE: AxisKind.LOOP,
+    AxisKind.UNROLL: AxisKind.UNROLL,
+    AxisKind.LANE: AxisKind.LANE,
+    AxisKind.REDUCE_LANE: AxisKind.LANE,
+}
+
+
+def _row_major(axes: Iterable[UOp]) -> UOp:
+    offset = const(dtypes.weakint, 0)
+    for one in axes:
+        offset = offset * one.src[0] + one
+    return offset
+
+
 def vectorize(root: UOp, old: UOp) -> UOp:
     """Make one wide value of an axis."""
     if _known_size(old) < 2:
@@ -136,6 +207,15 @@ def shift(root: UOp, old: UOp, factor: int) -> tuple[UOp, UOp, UOp]:
     return replace_range(root, old, start + inner, (outer, inner)), outer, inner
 
 
+def may_shift(root: UOp, old: UOp) -> bool:
+    """Whether blocks along an axis may overlap."""
+    try:
+        shift(root, old, 1)
+    except ActionError:
+        return False
+    return True
+
+
 def is_shifted(root: UOp, block: UOp) -> bool:
     """Whether blocks along an axis overlap."""
     return any(node.op is Op.MIN and block in toposort((node,)) for node in toposort((root,)))
@@ -168,12 +248,12 @@ def parallelize(root: UOp, old: UOp, chunks: int) -> UOp:
     _check_order(old, "parallelize")
     if old.arg.kind is not AxisKind.LOOP:
         raise _refused("parallelize a reduction", "workers would write one accumulator")
-    if is_shifted(root, old):
-        raise _refused("parallelize overlapping blocks", "two workers would write one element")
     length = -(-size // chunks)
     chunks = -(-size // length)
     if chunks < 2:
         raise _refused(f"parallelize an axis of {size}", "there is only one chunk")
+    if is_shifted(root, old) and size - (chunks - 1) * length < 2:
+        raise _refused("parallelize overlapping blocks", "two workers would write one element")
     worker = axis(next_number(root), chunks, AxisKind.THREAD)
     number = old.arg.number
     if size % length == 0:

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import prod
 
 from tiny_ir import AxisKind, Op, UOp, bounds, toposort
 from tiny_plugin import Options, Target
 
+from tiny_codegen.buffers import memory_of
 from tiny_codegen.loops.accesses import loads_of, stores_of, stride
 from tiny_codegen.loops.actions import (
     ActionError,
+    may_shift,
     merge,
+    pack,
     parallelize,
     peel,
+    reorder,
     shift,
     split,
     unroll,
     vectorize,
 )
-from tiny_codegen.loops.ranges import ranges_of, size_of_axis
+from tiny_codegen.loops.order_axes import best_order, reads_of_a_copy
+from tiny_codegen.loops.ranges import by_number, ranges_of, size_of_axis
 from tiny_codegen.loops.tile import LATENCY, choose_tile
 
 PARALLEL_WORK = 1 << 16
@@ -40,7 +46,9 @@ def choose(root: UOp, target: Target, options: Options) -> tuple[UOp, tuple[str,
     root = _merged(root, applied)
     root = _choose_lanes(root, target, applied)
     root = _choose_copies(root, target, applied)
+    root = _choose_order(root, target, applied)
     root = _choose_threads(root, target, applied)
+    root = _choose_packs(root, target, applied)
     return root, tuple(applied)
 
 
@@ -150,11 +158,7 @@ def _may_shift(root: UOp, axis: UOp) -> bool:
     ]
     if max(others, default=1) < 2 and _work(root) >= PARALLEL_WORK:
         return False
-    try:
-        shift(root, axis, 1)
-    except ActionError:
-        return False
-    return True
+    return may_shift(root, axis)
 
 
 def _choose_copies(root: UOp, target: Target, applied: list[str]) -> UOp:
@@ -172,9 +176,23 @@ def _choose_copies(root: UOp, target: Target, applied: list[str]) -> UOp:
     return root
 
 
+def _choose_order(root: UOp, target: Target, applied: list[str]) -> UOp:
+    order = best_order(root, target)
+    if order is None:
+        return root
+    applied.append(f"reorder {' '.join(str(axis.arg.number) for axis in order)}")
+    return reorder(root, order)
+
+
 def _unroll_by(root: UOp, axis: UOp, factor: int, applied: list[str]) -> UOp:
-    kind = axis.arg.kind
-    root, _, inner = split(root, axis, factor, kind, kind)
+    size = size_of_axis(axis)
+    assert size is not None
+    if size % factor:
+        root, _, inner = shift(root, axis, factor)
+        applied.append(f"shift {axis.arg.number} by {factor}")
+    else:
+        kind = axis.arg.kind
+        root, _, inner = split(root, axis, factor, kind, kind)
     applied.append(f"unroll {axis.arg.number} by {factor}")
     return unroll(root, inner)
 
@@ -198,26 +216,66 @@ def _choose_threads(root: UOp, target: Target, applied: list[str]) -> UOp:
     if target.cores < 2 or not target.grid_limits or _work(root) < PARALLEL_WORK:
         return root
     for effect in root.src:
-        for axis in effect.src[1:]:
-            size = size_of_axis(axis) if axis.op is Op.RANGE else None
+        for axis in by_number(source for source in effect.src if source.op is Op.RANGE):
+            size = size_of_axis(axis)
             if size is None or size < 2 or axis.arg.kind is not AxisKind.LOOP:
                 continue
-            chunks = _chunks(size, CHUNKS_PER_CORE * target.cores)
-            try:
-                threaded = parallelize(root, axis, chunks)
-            except ActionError:
-                continue
-            applied.append(f"parallelize {axis.arg.number} in {chunks}")
-            return threaded
+            for chunks in _chunks(size, CHUNKS_PER_CORE * target.cores):
+                try:
+                    threaded = parallelize(root, axis, chunks)
+                except ActionError:
+                    continue
+                applied.append(f"parallelize {axis.arg.number} in {chunks}")
+                return threaded
     return root
 
 
-def _chunks(size: int, wanted: int) -> int:
-    """A number of chunks near `wanted` that divides the size, if there is one."""
-    for chunks in range(min(wanted, size), max(2, wanted // 2) - 1, -1):
-        if size % chunks == 0:
-            return chunks
-    return min(wanted, size)
+def _chunks(size: int, wanted: int) -> list[int]:
+    """Numbers of chunks to try: near `wanted`, those that divide the size first."""
+    most, least = min(wanted, size), max(2, wanted // 2)
+    numbers = range(most, min(least, most) - 1, -1)
+    return sorted(numbers, key=lambda chunks: size % chunks != 0)
+
+
+def _choose_packs(root: UOp, target: Target, applied: list[str]) -> UOp:
+    """Pack wide loads that inner loops read again, where memory or a guard would slow each read."""
+    if not any(space.name == "scratch" for space in target.spaces) or not target.cache_nbytes:
+        return root
+    for load in loads_of(root):
+        axes = _packed_axes(root, load)
+        if axes and _is_worth_packing(load, axes, target):
+            root = pack(root, load, axes)
+            applied.append(f"pack {memory_of(load).arg.slot} along {len(axes)}")
+    return root
+
+
+def _packed_axes(root: UOp, load: UOp) -> list[UOp]:
+    """The axes to pack a load along: reductions, copies and lanes; none where that gains nothing."""
+    below = [node for node in toposort(load.src[1:]) if node.op is Op.RANGE]
+    lanes = [a for a in below if a.arg.kind in (AxisKind.LANE, AxisKind.REDUCE_LANE)]
+    inner = [a for a in below if a.arg.kind is AxisKind.REDUCE]
+    copies = [a for a in below if a.arg.kind is AxisKind.UNROLL]
+    if not lanes or not inner or any(size_of_axis(a) is None for a in inner):
+        return []
+    order = [axis for axis in ranges_of(root) if axis.arg.kind is AxisKind.LOOP]
+    if reads_of_a_copy(frozenset(below), order) == 1:
+        return []
+    return sorted(inner, key=lambda axis: int(axis.arg.number)) + copies + lanes
+
+
+def _is_worth_packing(load: UOp, axes: Sequence[UOp], target: Target) -> bool:
+    nbytes = prod(size_of_axis(axis) or 1 for axis in axes) * load.dtype.nbytes
+    first, second = (
+        target.cache_nbytes[0],
+        target.cache_nbytes[min(1, len(target.cache_nbytes) - 1)],
+    )
+    if nbytes > second:
+        return False
+    if len(load.src) > 2:
+        return True
+    whole = memory_of(load)
+    elements = whole.arg.elements if whole.op is Op.PARAM else 0
+    return nbytes > first and elements * load.dtype.nbytes > second // 2
 
 
 def _work(root: UOp) -> int:

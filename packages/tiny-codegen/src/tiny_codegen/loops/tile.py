@@ -11,10 +11,13 @@ from tiny_ir import AxisKind, Op, UOp, toposort
 from tiny_plugin import Target
 
 from tiny_codegen.loops.accesses import loads_of, stores_of
+from tiny_codegen.loops.actions import may_shift
 from tiny_codegen.loops.ranges import ranges_of, size_of_axis
 
 LARGEST_FACTOR = 12
 """Copies along one axis; more lengthen the kernel and gain nothing."""
+OPERATION_COST = 1.0
+"""What an operation costs beside a load: a core does two of either at a time."""
 LATENCY = 4
 """Independent accumulations that hide the latency of one addition or multiply-add."""
 
@@ -40,16 +43,18 @@ def choose_tile(root: UOp, target: Target) -> Tile:
     loads = [frozenset(_axes_below(load)) for load in loads_of(root)]
     lanes = {a for a in ranges_of(root) if a.arg.kind in (AxisKind.LANE, AxisKind.REDUCE_LANE)}
     candidates = _candidates(root, loads)
-    best: tuple[float, int, Tile] = (_loads_an_operation(loads, {}), 0, Tile(()))
+    untiled = (_loads_an_operation(loads, {}) + OPERATION_COST) * LATENCY
+    best: tuple[float, int, Tile] = (untiled, 0, Tile(()))
     for count in (1, 2):
         for axes in combinations(candidates, count):
-            for factors in product(*(_factors(axis) for axis in axes)):
+            for factors in product(*(_factors(root, axis) for axis in axes)):
                 tile = dict(zip(axes, factors, strict=True))
                 copies = prod(factors) * together
                 wide = sum(_copies(load, tile) for load in loads if load & lanes)
                 if copies + wide + 1 > registers:
                     continue
-                cost = _loads_an_operation(loads, tile)
+                cost = _loads_an_operation(loads, tile) + OPERATION_COST
+                cost *= prod(_waste(axis, factor) for axis, factor in tile.items())
                 if copies < LATENCY:
                     cost *= LATENCY / copies
                 choice = (cost, copies, Tile(tuple(tile.items())))
@@ -80,9 +85,19 @@ def _candidates(root: UOp, loads: Sequence[frozenset[UOp]]) -> list[UOp]:
     ]
 
 
-def _factors(axis: UOp) -> list[int]:
+def _factors(root: UOp, axis: UOp) -> list[int]:
+    """How many copies an axis may make: any number where its last block may be shifted."""
     size = size_of_axis(axis) or 1
-    return [n for n in range(2, min(size, LARGEST_FACTOR) + 1) if size % n == 0]
+    divisors = [n for n in range(2, min(size, LARGEST_FACTOR) + 1) if size % n == 0]
+    if len(divisors) == min(size, LARGEST_FACTOR) - 1 or not may_shift(root, axis):
+        return divisors
+    return list(range(2, min(size, LARGEST_FACTOR) + 1))
+
+
+def _waste(axis: UOp, factor: int) -> float:
+    """Elements computed for each one that is needed, where the last block is shifted."""
+    size = size_of_axis(axis) or 1
+    return -(-size // factor) * factor / size
 
 
 def _copies(load: frozenset[UOp], tile: dict[UOp, int]) -> int:
