@@ -94,6 +94,7 @@ def _relative(function: Function, power: int) -> Function:
 
 LOG2E = 1 / mp.log(2)
 LOG2E_FLOAT32 = mpf(round_to(dtypes.float32, float(LOG2E)))
+_log2_ratio = of_square(tail(lambda s: 2 * mp.atanh(s) * LOG2E, 0))
 HALF_LN2 = 0.3475  # a little more than log(2) / 2, for inexact rounding to a whole number
 ROOT_HALF, ROOT_TWO = 0.7071, 1.4143
 QUARTER_PI_SQUARED = 0.6205
@@ -170,6 +171,94 @@ FITS = {
         QUARTER_PI_SQUARED,
         (6, 13),
     ),
+    "ATAN": Fit(
+        "(atan(x) - x) / x**3, in x**2, up to 1",
+        _odd_tail(mp.atan),
+        _relative(mp.atan, 3),
+        0.0,
+        1.0,
+        (8, None),
+    ),
+    "ATAN_HALF": Fit(
+        "(atan(x) - x) / x**3, in x**2, up to 1/2",
+        _odd_tail(mp.atan),
+        _relative(mp.atan, 3),
+        0.0,
+        0.25,
+        (None, 11),
+    ),
+    "ASIN": Fit(
+        "(asin(x) - x) / x**3, in x**2, up to 1/2",
+        _odd_tail(mp.asin),
+        _relative(mp.asin, 3),
+        0.0,
+        0.25,
+        (5, 12),
+    ),
+    "SINH": Fit(
+        "(sinh(x) - x) / x**3, in x**2, up to 1",
+        _odd_tail(mp.sinh),
+        _relative(mp.sinh, 3),
+        0.0,
+        1.0,
+        (3, 7),
+    ),
+    "TANH": Fit(
+        "(tanh(x) - x) / x**3, in x**2, up to 0.625",
+        _odd_tail(mp.tanh),
+        _relative(mp.tanh, 3),
+        0.0,
+        0.625**2,
+        (4, 10),
+    ),
+    "ERF": Fit(
+        "erf(x) / x - 1, in x**2, up to 1",
+        lambda z: mp.erf(mp.sqrt(z)) / mp.sqrt(z) - 1 if z else 2 / mp.sqrt(mp.pi) - 1,
+        lambda z: mp.sqrt(z) / mp.erf(mp.sqrt(z)) if z else mpf(1),
+        0.0,
+        1.0,
+        (6, 13),
+    ),
+    "LOG_ERFC_FLOAT32": Fit(
+        "log(1 - erf(x)), from 1 to 3.95",
+        lambda x: mp.log(mp.erfc(x)),
+        lambda x: mp.erfc(x) / mp.erf(x),
+        1.0,
+        3.95,
+        (6, None),
+    ),
+    "LOG_ERFC_FLOAT64": Fit(
+        "log(1 - erf(x)) + x**2, in x - 2.5, from 1 to 6",
+        lambda u: mp.log(mp.erfc(u + 2.5)) + (u + 2.5) ** 2,
+        lambda u: mp.erfc(u + 2.5) / mp.erf(u + 2.5),
+        -1.5,
+        3.5,
+        (None, 17),
+    ),
+    "LOG_RATIO_TAIL": Fit(
+        "(log((1 + s) / (1 - s)) - 2 s - 2/3 s**3) / s**5, in s**2",
+        of_square(tail(lambda s: 2 * mp.atanh(s), 0, 2, 0, mpf(2) / 3, 0)),
+        _relative(lambda s: 2 * mp.atanh(s), 5),
+        0.0,
+        0.02945,
+        (2, 6),
+    ),
+    "LOG2_RATIO_SHORT": Fit(
+        "log2((1 + s) / (1 - s)) / s, in s**2, for powers of float32",
+        _log2_ratio,
+        lambda z: 1 / _log2_ratio(z),
+        0.0,
+        0.02945,
+        (None, 5),
+    ),
+    "EXP2_SHORT": Fit(
+        "2**f, for powers of float32",
+        lambda f: mpf(2) ** f,
+        lambda f: mpf(2) ** -f,
+        -0.5005,
+        0.5005,
+        (None, 7),
+    ),
 }
 
 
@@ -243,7 +332,7 @@ def entry(name: str, fit: Fit) -> str:
     return "\n".join([*lines, ")"])
 
 
-HEAD = '''"""Coefficients of polynomials, lowest power first; benchmarks/fit_polynomials.py wrote them."""
+HEAD = '''"""Coefficients of polynomials, lowest power first, by benchmarks/fit_polynomials.py."""
 
 from tiny_codegen.program.math.polynomial import Coefficients
 '''

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tiny_ir import DType, Op
+from tiny_ir import DType, Op, dtypes
 from tiny_plugin import Target
 
 TOTAL = "total"
@@ -21,3 +21,8 @@ def is_total(target: Target | None) -> bool:
 def lacks(target: Target | None, op: Op, dtype: DType) -> bool:
     """Whether an op must be decomposed; without a target, all are."""
     return target is None or not target.supports(op, dtype)
+
+
+def has_float64(target: Target | None) -> bool:
+    """Whether arithmetic may be done in float64."""
+    return target is None or target.supports(Op.ADD, dtypes.float64)

@@ -10,7 +10,7 @@ are loaded and stored.
 
 from __future__ import annotations
 
-from tiny_codegen.program.capabilities import is_total, lacks
+from tiny_codegen.program.capabilities import has_float64, is_total, lacks
 from tiny_codegen.program.float_formats import (
     NARROW,
     narrowed,
@@ -47,7 +47,6 @@ def is_narrow(dtype: DType) -> bool:
 _COMPARISONS = (Op.CMPLT, Op.CMPLE, Op.CMPEQ, Op.CMPNE)
 _NOT_COMPUTED = {Op.CAST, Op.BITCAST, Op.WHERE, Op.FMA, Op.THREEFRY, *_COMPARISONS}
 _COMPUTED = tuple(op for op in Op if op in ELEMENTWISE and op not in _NOT_COMPUTED)
-_ROUNDED_QUOTIENTS = frozenset((Op.FLOORDIV, Op.CDIV))
 _GROWING = frozenset((Op.EXP, Op.EXP2, Op.EXPM1, Op.SINH, Op.COSH, Op.POW))
 
 
@@ -68,14 +67,9 @@ def narrow_floats_are_computed_wide(root: UOp, target: Target | None) -> UOp | N
 
 
 def _wide_enough(op: Op, dtype: DType, target: Target | None) -> DType:
-    """float64 for quotients that are rounded twice by themselves, and for functions that would
-    leave float32 where types of one byte still give their largest number."""
-    needs_more = op in _ROUNDED_QUOTIENTS or (op in _GROWING and dtype.nbytes == 1)
-    return dtypes.float64 if needs_more and _has_float64(target) else dtypes.float32
-
-
-def _has_float64(target: Target | None) -> bool:
-    return target is None or target.supports(Op.ADD, dtypes.float64)
+    """float64 for functions that would leave float32 where a type of one byte still saturates."""
+    needs_more = op in _GROWING and dtype.nbytes == 1
+    return dtypes.float64 if needs_more and has_float64(target) else dtypes.float32
 
 
 @rule(node(Op.FMA, a, b, c, name="root", of=is_narrow))
@@ -85,7 +79,7 @@ def narrow_multiply_add_rounds_once(
     """The product is exact in float64; the error of the sum, too, makes its last bit odd."""
     if not lacks(target, Op.FMA, root.dtype):
         return None
-    if not _has_float64(target):
+    if not has_float64(target):
         wide = [source.cast(dtypes.float32) for source in (a, b, c)]
         return make(Op.FMA, None, tuple(wide)).cast(root.dtype)
     product = a.cast(dtypes.float64) * b.cast(dtypes.float64)

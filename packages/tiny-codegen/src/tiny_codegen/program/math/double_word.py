@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tiny_codegen.program.math.float_bits import bits
-from tiny_codegen.program.math.polynomial import has_multiply_add
-from tiny_ir import Op, UOp, make
+from tiny_codegen.program.math.polynomial import has_multiply_add, multiply_add
+from tiny_ir import Op, UOp, dtypes, make
 from tiny_plugin import Target
 
 
@@ -50,3 +50,19 @@ def halves(a: UOp) -> Words:
     dropped = (a.dtype.mantissa_bits + 2) // 2
     high = ((bits(a) + (1 << (dropped - 1))) & -(1 << dropped)).bitcast(a.dtype)
     return Words(high, a - high)
+
+
+def constant_words(like: UOp, high: float, low: float) -> Words:
+    """A number given by a double and what that lost, in two floats of the dtype of `like`."""
+    if like.dtype is dtypes.float64:
+        return Words(like.const_like(high), like.const_like(low))
+    upper = like.const_like(high)
+    return Words(upper, like.const_like(high - upper.arg))
+
+
+def product(a: Words, b: Words, target: Target | None) -> Words:
+    """a * b; the product of the low words is left away."""
+    high, error = exact_product(a.high, b.high, target)
+    error = multiply_add(a.high, b.low, error, target)
+    error = multiply_add(a.low, b.high, error, target)
+    return exact_sum_ordered(high, error)
