@@ -19,7 +19,9 @@ from tiny_ir import (
     const,
     dtypes,
     make,
+    rebuild,
     substitute,
+    toposort,
 )
 
 from tiny_codegen.kernels.kernel import Kernel, Version, slot_of
@@ -159,14 +161,26 @@ def _snapshot(
     if old.sink is None:
         kernels[reader] = Kernel(None, old.writes, old.store, old.base, copy)
     else:
-        assert buffer not in old.targets, "a kernel that reads what it writes reads it in place"
-        kernels[reader] = Kernel(
-            substitute(old.sink, {buffer: copy}), old.writes, old.store, old.base
-        )
+        sink = _with_reads_from(old.sink, buffer, copy)
+        kernels[reader] = Kernel(sink, old.writes, old.store, old.base)
     axis = make(Op.RANGE, None, (const(dtypes.weakint, arg.elements),), RangeArg(0, AxisKind.LOOP))
     effect = copy.index(axis).store(buffer.index(axis)).end(axis)
     sink = make(Op.SINK, None, (effect,), KernelArg(f"copy_{arg.elements}"))
     kernels.append(Kernel(sink, (slot,)))
+
+
+def _with_reads_from(sink: UOp, buffer: UOp, copy: UOp) -> UOp:
+    """The kernel that reads `copy` in place of `buffer`, and writes what it wrote."""
+    done: dict[UOp, UOp] = {buffer: copy}
+    for node in toposort((sink,)):
+        if node in done:
+            continue
+        src = [done[source] for source in node.src]
+        if node.op is Op.STORE and buffer in node.src[0].src[:1]:
+            offsets = [done[source] for source in node.src[0].src[1:]]
+            src[0] = rebuild(node.src[0], (buffer, *offsets))
+        done[node] = rebuild(node, tuple(src))
+    return done[sink]
 
 
 def _sorted(kernels: list[Kernel], after: list[set[int]]) -> list[int]:

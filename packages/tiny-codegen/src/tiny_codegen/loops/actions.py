@@ -78,16 +78,16 @@ def peel(root: UOp, old: UOp, factor: int) -> tuple[UOp, UOp, UOp]:
         if node.op is Op.REDUCE and old in node.src[1:]:
             others = [source for source in src[1:] if source is not old]
             parts = [
-                make(Op.REDUCE, None, (_at(src[0], old, value), *others, part), node.arg)
+                make(Op.REDUCE, None, (_at(src[0], old, value, part), *others, part), node.arg)
                 for value, part in ((main, main), (shifted, tail))
             ]
             done[node] = make(node.arg.op, None, tuple(parts))
         elif node.op is Op.END and old in node.src[1:]:
             effects = [source for source in src if source.op is not Op.RANGE]
             others = [source for source in src if source.op is Op.RANGE and source is not old]
-            first = [_at(effect, old, main) for effect in effects]
-            copies = [_with_own_loops(effect, number + 2) for effect in effects]
-            second = [_at(effect, old, shifted) for effect in copies]
+            first = [_at(effect, old, main, main) for effect in effects]
+            copies = [_with_own_loops(effect, old, number + 2) for effect in effects]
+            second = [_at(effect, old, shifted, tail) for effect in copies]
             ends = (
                 make(Op.END, None, (*first, main)),
                 make(Op.END, None, (*second, tail)),
@@ -284,23 +284,36 @@ def _is_serial(node: UOp) -> bool:
     return node.op is Op.RANGE and node.arg.kind is AxisKind.SERIAL
 
 
-def _with_own_loops(effect: UOp, number: int) -> UOp:
-    """A copy of an effect whose inner loops and registers are its own."""
+def _with_own_loops(effect: UOp, old: UOp, number: int) -> UOp:
+    """A copy of an effect whose loops and registers inside the loop over `old` are its own.
+
+    What the effect only waits for happens once, for both copies.
+    """
     own: dict[UOp, UOp] = {}
+    inside = {old}
     for node in toposort((effect,)):
+        if inside.isdisjoint(node.src):
+            continue
+        inside.add(node)
         if node.op is Op.END:
             for source in node.src:
                 if source.op is Op.RANGE and source not in own:
                     arg = RangeArg(number + len(own), source.arg.kind)
                     own[source] = make(Op.RANGE, None, source.src, arg)
-        elif node.op is Op.REGISTER:
-            arg = RegisterArg(node.arg.number - (1 << 16), node.arg.lanes)
-            own[node] = make(Op.REGISTER, node.dtype, (), arg)
+        elif node.op is Op.STORE:
+            register = memory_of(node.src[0])
+            if register.op is Op.REGISTER:
+                own[register] = _own_register(register)
     return substitute(effect, own)
 
 
-def _at(part: UOp, old: UOp, value: UOp) -> UOp:
-    return replace_range(part, old, value, (value,))
+def _own_register(register: UOp) -> UOp:
+    arg = RegisterArg(register.arg.number - (1 << 16), register.arg.lanes)
+    return make(Op.REGISTER, register.dtype, (), arg)
+
+
+def _at(part: UOp, old: UOp, value: UOp, axis: UOp) -> UOp:
+    return replace_range(part, old, value, (axis,))
 
 
 def _known_size(old: UOp) -> int:

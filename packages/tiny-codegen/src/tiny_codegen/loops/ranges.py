@@ -12,12 +12,14 @@ def replace_range(root: UOp, old: UOp, value: UOp, axes: Sequence[UOp]) -> UOp:
 
     before   END(STORE(INDEX(p, i), x), i)          with i = o*4 + u
     after    END(STORE(INDEX(p, o*4 + u), x), o, u)
+
+    What waits for the loop, as a register does that begins anew in it, waits for those over `axes`.
     """
     done: dict[UOp, UOp] = {old: value}
     for node in toposort((root,)):
         if node in done:
             continue
-        if node.op in (Op.END, Op.REDUCE) and old in node.src[1:]:
+        if node.op in (Op.END, Op.REDUCE, Op.AFTER) and old in node.src[1:]:
             src = [done[node.src[0]]]
             for source in node.src[1:]:
                 src += axes if source is old else (done[source],)

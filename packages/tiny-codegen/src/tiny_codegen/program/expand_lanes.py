@@ -43,13 +43,16 @@ def _widened(sink: UOp) -> UOp:
             done[node] = make(Op.IOTA, dtypes.weakint, (), int(node.src[0].arg))
             continue
         src = tuple([done[source] for source in node.src])
-        if node.op is Op.END:
+        if node.op in (Op.END, Op.AFTER):
             src = tuple(source for source in src if source.op is not Op.IOTA)
+        if node.op is Op.END:
             done[node] = make(Op.END, None, src) if _has_loops(src) else _group(src)
         elif node.op is Op.REDUCE and any(source.op is Op.IOTA for source in src[1:]):
             done[node] = _reduced_lanes(node, src)
         elif node.op is Op.STORE:
             done[node] = _wide_store(src)
+        elif node.op is Op.INDEX and len(src) == 3 and src[2].shape and not src[1].shape:
+            done[node] = _one_for_all(src)
         else:
             done[node] = node if src == node.src else rebuild(node, src)
     return done[sink]
@@ -85,6 +88,13 @@ def _reduced_lanes(node: UOp, src: tuple[UOp, ...]) -> UOp:
     if value.shape == ():
         value = make(Op.SPLAT, None, (value,), lanes)
     return make(Op.REDUCE, None, (value, *loops), ReduceArg(node.arg.op, (0,)))
+
+
+def _one_for_all(src: tuple[UOp, ...]) -> UOp:
+    """One element that some lanes ask for: it is read if any does."""
+    memory, offset, valid = src
+    element = memory.index(offset, valid.reduce(Op.OR, (0,)))
+    return valid.where(element, 0)
 
 
 def _wide_store(src: tuple[UOp, ...]) -> UOp:
