@@ -18,7 +18,7 @@ from tiny_ir.listing import Record, text_of, to_records
 from tiny_ir.meaning import meaning
 from tiny_ir.op import Op
 from tiny_ir.op_table import OP_TABLE
-from tiny_ir.sizes import Shape, Size
+from tiny_ir.sizes import Shape, Size, linear_form
 
 Scalar = bool | int | float
 Operand = Union["UOp", bool, int, float]
@@ -450,9 +450,8 @@ def _difference(end: Size, begin: Size) -> Size:
     if isinstance(begin, int) and begin == 0:
         return end
     difference = end - begin
-    if isinstance(difference, int):
-        return difference
-    return difference.arg if difference.op is Op.CONST else difference
+    terms, constant = linear_form(difference)
+    return difference if terms else constant
 
 
 def _both(a: UOp, b: UOp) -> UOp:

@@ -25,6 +25,7 @@ from tiny_ir import (
     Shape,
     UnsupportedError,
     UOp,
+    bounds,
     const,
     dtypes,
     make,
@@ -281,11 +282,12 @@ class _Rangeify:
     ) -> tuple[UOp, ...]:
         ranges: list[UOp] = []
         for size in shape:
-            if size == 1 and not keep_ones:
+            count = simplify(size_node(size))
+            if count.op is Op.CONST and count.arg == 1 and not keep_ones:
                 ranges.append(ZERO)
                 continue
             arg = RangeArg(self._next_range, kind)
-            ranges.append(make(Op.RANGE, None, (size_node(size),), arg))
+            ranges.append(make(Op.RANGE, None, (count,), arg))
             self._next_range += 1
         return tuple(ranges)
 
@@ -614,7 +616,13 @@ def _reduced(value: UOp, op: Op, ranges: Indices) -> UOp:
     loops = [axis for axis in ranges if not _is_one(axis)]
     if len(loops) < len(ranges):
         value = substitute(value, {axis: ZERO for axis in ranges if _is_one(axis)})
-    return value.reduce(op, ranges=loops)
+    total = value.reduce(op, ranges=loops)
+    if op is Op.ADD and value.dtype.is_float:
+        for axis in loops:
+            if axis.src[0].op is not Op.CONST and bounds(axis.src[0])[0] <= 0:
+                # Sums begin at -0, which no sum of terms gives but that of -0 alone.
+                total = axis.src[0].eq(0).where(0, total)
+    return total
 
 
 def _is_one(axis: UOp) -> bool:
