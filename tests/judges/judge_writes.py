@@ -1,136 +1,178 @@
-"""Random programs of views, reads, writes and partial realizations equal NumPy's, step by step."""
+"""Random programs of reads, views, writes and partial realizations give what NumPy gives."""
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tiny_tensor import Tensor
+from tiny_tensor import Session, Tensor
 
 CASES = 5000
-LONGEST_PROGRAM = 16
 
-Array = NDArray[np.int32]
+SHAPES = ((4,), (2, 3), (4, 2))
+Array = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
+Pair = tuple[Tensor, Array]
 
-
-@dataclass(slots=True)
-class Machine:
-    """The same named values twice: as tensors and as arrays."""
-
-    dice: random.Random
-    pairs: list[tuple[Tensor, Array]] = field(default_factory=list)
-
-    def any_pair(self) -> tuple[Tensor, Array]:
-        """Choose one of the values."""
-        return self.dice.choice(self.pairs)
-
-    def start(self) -> None:
-        """Make new data."""
-        shape = [self.dice.randint(1, 4) for _ in range(self.dice.randint(1, 3))]
-        y = np.array([self.dice.randrange(100) for _ in range(int(np.prod(shape)))], np.int32)
-        y = y.reshape(shape)
-        self.pairs.append((Tensor(y.copy()), y))
-
-    def view(self) -> None:
-        """Look at a value in another way; a write through either is seen by both."""
-        x, y = self.any_pair()
-        kind = self.dice.choice(("permute", "slice", "flip", "flatten"))
-        if kind == "permute":
-            order = self.dice.sample(range(y.ndim), y.ndim)
-            self.pairs.append((x.permute(*order), y.transpose(order)))
-        elif kind == "slice":
-            at = tuple(self.some_slice(size) for size in y.shape)
-            self.pairs.append((x[at], y[at]))
-        elif kind == "flip":
-            axis = self.dice.randrange(y.ndim)
-            at = tuple(slice(None, None, -1 if i == axis else 1) for i in range(y.ndim))
-            self.pairs.append((x.flip(axis), y[at]))
-        elif y.flags.c_contiguous:
-            self.pairs.append((x.reshape(-1), y.reshape(-1)))
-
-    def some_slice(self, size: int) -> slice:
-        """Choose a part of an axis that is not empty."""
-        begin = self.dice.randrange(size)
-        return slice(begin, self.dice.randint(begin + 1, size), self.dice.choice((1, 1, 2)))
-
-    def compute(self) -> None:
-        """Make a new value from the present ones; later writes do not change it."""
-        x, y = self.any_pair()
-        number = self.dice.randrange(1, 5)
-        others = [pair for pair in self.pairs if pair[1].shape == y.shape]
-        other = self.dice.choice(others)
-        result = self.dice.choice(
-            (
-                (x * number, y * np.int32(number)),
-                (x + other[0], y + other[1]),
-                (x - other[0], y - other[1]),
-                (
-                    (x < other[0]).where(x, other[0] + number),
-                    np.where(y < other[1], y, other[1] + number),
-                ),
-            )
-        )
-        self.pairs.append((result[0], np.ascontiguousarray(result[1], np.int32)))
-
-    def write(self) -> None:
-        """Write into a value, in one of the ways there are."""
-        x, y = self.any_pair()
-        number = self.dice.randrange(100)
-        others = [pair for pair in self.pairs if pair[1].shape == y.shape]
-        other = self.dice.choice(others)
-        kind = self.dice.choice(("assign", "computed", "part", "number", "augmented"))
-        if kind == "assign":
-            x.assign(other[0])
-            y[...] = other[1]
-        elif kind == "computed":
-            x.assign(other[0] * 2 + x)
-            y[...] = other[1] * 2 + y
-        elif kind == "part":
-            at = tuple(self.some_slice(size) for size in y.shape)
-            x[at] = other[0][at] + 1
-            y[at] = other[1][at] + 1
-        elif kind == "number":
-            at = tuple(self.dice.randrange(size) for size in y.shape)
-            x[at] = number
-            y[at] = number
-        else:
-            x += number
-            y += np.int32(number)
-
-    def look(self) -> None:
-        """Compute one value, or compare it, or both, or let go of it."""
-        x, y = self.any_pair()
-        kind = self.dice.choice(("realize", "compare", "forget"))
-        if kind == "realize":
-            x.realize()
-        elif kind == "compare":
-            np.testing.assert_array_equal(x.numpy(), y)
-        elif len(self.pairs) > 1:
-            self.pairs.pop(self.dice.randrange(len(self.pairs)))
+_SESSION = Session(device="cpu")
 
 
 def judge(case: int) -> dict[str, str | float]:
-    """Judge one program."""
-    machine = Machine(random.Random(case))
-    machine.start()
-    length = machine.dice.randint(3, LONGEST_PROGRAM)
-    for _ in range(length):
-        step = machine.dice.choice(
-            (
-                machine.view,
-                machine.view,
-                machine.compute,
-                machine.write,
-                machine.write,
-                machine.look,
-            )
-        )
-        step()
-        if machine.dice.random() < 0.1:
-            machine.start()
-    for x, y in machine.pairs:
-        np.testing.assert_array_equal(x.numpy(), y)
-    return {"steps": float(length)}
+    """Run one program on tensors and on arrays, and compare all they hold at the end.
+
+    Raises:
+        AssertionError: a tensor does not hold what its array holds.
+    """
+    with _SESSION:
+        program = Program(random.Random(case))
+        writes = program.run()
+    return {"writes": "none" if not writes else "some", "steps": float(len(program.log))}
+
+
+class Program:
+    """Tensors, the arrays that they should be equal to, and random steps on both."""
+
+    def __init__(self, draw: random.Random) -> None:
+        self.draw = draw
+        self.pool: list[Pair] = [self._start() for _ in range(2)]
+        self.log: list[str] = []
+
+    def run(self) -> int:
+        """Do random steps, then compare everything in a random order."""
+        writes = 0
+        steps: list[Callable[[], None]] = [
+            self.read,
+            self.combine,
+            self.view,
+            self.write,
+            self.write,
+            self.realize,
+            self.check,
+            self.copy,
+            self.drop,
+        ]
+        for _ in range(self.draw.randint(3, 10)):
+            step = self.draw.choice(steps)
+            self.log.append(step.__name__)
+            step()
+            writes += step == self.write
+        self.draw.shuffle(self.pool)
+        for pair in self.pool:
+            self.compare(pair)
+        return writes
+
+    def compare(self, pair: Pair) -> None:
+        """Compare a tensor with its array."""
+        tensor, array = pair
+        found = tensor.numpy()
+        assert found.shape == array.shape, (self.log, found.shape, array.shape)
+        assert np.array_equal(found, array), (self.log, found, array)
+
+    def _start(self) -> Pair:
+        shape = self.draw.choice(SHAPES)
+        if self.draw.random() < 0.3:
+            return Tensor.full(shape, 3, dtype="int32"), np.full(shape, 3, np.int32)
+        count = int(np.prod(shape))
+        values = [self.draw.randint(-9, 9) for _ in range(count)]
+        array = np.array(values, np.int32).reshape(shape)
+        return Tensor(array), array
+
+    def _view(self, pair: Pair) -> Pair:
+        """Some views after one another; the array stays a view of its memory."""
+        tensor, array = pair
+        for _ in range(self.draw.randint(0, 3)):
+            if not array.ndim:
+                break
+            axis = self.draw.randrange(array.ndim)
+            before = (slice(None),) * axis
+            match self.draw.choice(("slice", "slice", "permute", "flip", "pick", "reshape")):
+                case "slice":
+                    key = (*before, self._slice(array.shape[axis]))
+                    tensor, array = tensor[key], array[key]
+                case "permute":
+                    order = self.draw.sample(range(array.ndim), array.ndim)
+                    tensor, array = tensor.permute(*order), array.transpose(order)
+                case "flip":
+                    key = (*before, slice(None, None, -1))
+                    tensor, array = tensor[key], array[key]
+                case "pick" if array.ndim > 1:
+                    index = self.draw.randrange(array.shape[axis])
+                    tensor, array = tensor[(*before, index)], array[(*before, index)]
+                case "reshape" if array.size % 2 == 0 and array.size and array.ndim == 1:
+                    split = array.reshape(2, -1)
+                    if np.shares_memory(array, split):
+                        tensor, array = tensor.reshape(2, -1), split
+        return tensor, array
+
+    def _slice(self, size: int) -> slice:
+        """A slice of an axis with at least one position."""
+        low = self.draw.randrange(size)
+        high = self.draw.randint(low + 1, size)
+        step = self.draw.choice((1, 1, 2, -1, -2))
+        if step > 0:
+            return slice(low, high, step)
+        return slice(high - 1, low - 1 if low else None, step)
+
+    # The steps.
+
+    def read(self) -> None:
+        """A new tensor computed from one of them."""
+        tensor, array = self.draw.choice(self.pool)
+        factor = self.draw.randint(1, 4)
+        self.pool.append((tensor * factor + 1, np.array(array * np.int32(factor) + np.int32(1))))
+
+    def combine(self) -> None:
+        """A new tensor computed from two of them, or a sum."""
+        tensor, array = self.draw.choice(self.pool)
+        other, values = self.draw.choice(self.pool)
+        if values.shape == array.shape:
+            self.pool.append((tensor + other, np.array(array + values)))
+        elif array.ndim:
+            self.pool.append((tensor.sum(0), np.array(array.sum(0, dtype=np.int32))))
+
+    def view(self) -> None:
+        """A view of one of them."""
+        self.pool.append(self._view(self.draw.choice(self.pool)))
+
+    def copy(self) -> None:
+        """A tensor that starts with the same data, and goes its own way."""
+        tensor, array = self.draw.choice(self.pool)
+        self.pool.append((Tensor(tensor), array.copy()))
+
+    def drop(self) -> None:
+        """Forget one of them."""
+        if len(self.pool) > 2:
+            self.pool.pop(self.draw.randrange(len(self.pool)))
+
+    def realize(self) -> None:
+        """Compute some of them."""
+        chosen = [self.draw.choice(self.pool)[0] for _ in range(self.draw.randint(1, 3))]
+        chosen[0].realize(*chosen[1:])
+
+    def check(self) -> None:
+        """Compare one of them now."""
+        self.compare(self.draw.choice(self.pool))
+
+    def write(self) -> None:
+        """Write a view of one of them: a constant, itself, another one, or parts of itself."""
+        tensor, array = self._view(self.draw.choice(self.pool))
+        match self.draw.choice(("constant", "itself", "other", "shift", "turn")):
+            case "constant":
+                value = self.draw.randint(-5, 5)
+                tensor.assign(value)
+                array[...] = value
+            case "other":
+                other, values = self.draw.choice(self.pool)
+                if values.shape == array.shape:
+                    tensor.assign(other)
+                    array[...] = values.copy()
+            case "shift" if array.ndim:
+                tensor[1:].assign(tensor[:-1])
+                array[1:] = array[:-1].copy()
+            case "turn" if array.ndim:
+                tensor.assign(tensor[::-1])
+                array[...] = array[::-1].copy()
+            case _:
+                tensor.assign(tensor * 2 + 1)
+                array[...] = array * 2 + 1

@@ -6,6 +6,7 @@ import math
 
 import numpy
 import pytest
+
 from tiny_ir import (
     ArgumentError,
     ArgumentTypeError,

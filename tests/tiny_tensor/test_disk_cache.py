@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from tiny_tensor.disk_cache import DiskCache
 
 KEY = "ab" * 32

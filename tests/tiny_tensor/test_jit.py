@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 import numpy
 import pytest
+
 from tiny_ir import JitError
 from tiny_tensor import Session, Tensor, TinyJit, jit
 

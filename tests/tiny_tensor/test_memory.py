@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
+
 from tiny_ir import OutOfMemoryError
 from tiny_plugin import Memory
 from tiny_tensor.memory import ALIGNMENT, BLOCK, SMALL, Arena, size_class
@@ -43,7 +46,7 @@ def test_pieces_in_use_do_not_overlap() -> None:
     arena = Arena(Blocks())
     held = [arena.allocate(n) for n in (1, 64, 65, 1000, SMALL, SMALL + 1, 100_000)]
     spans = sorted((a.memory.handle, a.memory.offset, a.memory.nbytes) for a in held)
-    for (one, start, nbytes), (other, following, _) in zip(spans, spans[1:], strict=False):
+    for (one, start, nbytes), (other, following, _) in itertools.pairwise(spans):
         assert one != other or start + nbytes <= following
     assert all(a.memory.offset % ALIGNMENT == 0 for a in held)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy
 import pytest
-from tiny_ir import ArgumentError, ArgumentTypeError, DType, RandomError, dtypes, meaning
-from tiny_ir import Op
+
+from tiny_ir import ArgumentError, ArgumentTypeError, DType, Op, RandomError, dtypes, meaning
 from tiny_tensor import Session, Tensor, current_session
 
 pytestmark = pytest.mark.usefixtures("session")
@@ -60,9 +60,7 @@ def test_the_stream_goes_on_past_the_low_word() -> None:
     assert Tensor.rand(4).tolist() == wanted
 
 
-@pytest.mark.parametrize(
-    "dtype", [dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64]
-)
+@pytest.mark.parametrize("dtype", [dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64])
 def test_rand_lies_from_0_up_to_1(dtype: DType) -> None:
     values = Tensor.rand(4000, dtype=dtype).numpy().astype(numpy.float64)
     assert values.min() >= 0

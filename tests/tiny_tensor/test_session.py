@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 
 import pytest
+
 from tiny_ir import SettingError, dtypes, live_nodes
 from tiny_tensor import Session, Tensor, current_session
 

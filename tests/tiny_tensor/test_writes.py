@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from tiny_ir import DTypeError, ShapeError, WriteError
 from tiny_tensor import Session, Tensor
 
