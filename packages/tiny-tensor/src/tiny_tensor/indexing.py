@@ -2,133 +2,248 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from numbers import Integral
 from types import EllipsisType
-from typing import Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias, Union
 
-from tiny_ir import ArgumentTypeError, IndexingError, Size, UOp, bounds
-from tiny_tensor.movement import MovementMethods
+from tiny_ir import (
+    ArgumentTypeError,
+    IndexingError,
+    Op,
+    Shape,
+    Size,
+    UOp,
+    is_same_shape,
+    make,
+    product,
+)
+from tiny_plugin import boundary
+from tiny_tensor.arrays import is_array
+from tiny_tensor.broadcast import broadcast, broadcast_shape
+from tiny_tensor.gathering import GatheringMethods, true_positions
+from tiny_tensor.positions import from_start
+from tiny_tensor.slicing import picked, sliced
 
-Basic: TypeAlias = int | slice | EllipsisType | UOp | None
+Item: TypeAlias = Union[int, slice, UOp, EllipsisType, "IndexingMethods", None]
 
 
-class IndexingMethods(MovementMethods):
-    """Indexing with integers, slices, None and an ellipsis: views."""
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What a key chooses.
+
+    Attributes:
+        view: the tensor after all integers and slices of the key.
+        axes: the axes of `view` that tensors index.
+        positions: one node for each of these axes, all of one shape, counted from 0.
+        at: where the axes of the positions stand in the result.
+        mask: the bools that a lone mask was, else None.
+    """
+
+    view: UOp
+    axes: tuple[int, ...]
+    positions: tuple[UOp, ...]
+    at: int
+    mask: UOp | None
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The axes of `view`, those that are indexed first."""
+        rest = [axis for axis in range(len(self.view.shape)) if axis not in self.axes]
+        return (*self.axes, *rest)
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the positions."""
+        return broadcast_shape(*[position.shape for position in self.positions])
+
+    @property
+    def result_order(self) -> tuple[int, ...]:
+        """The axes (positions, then the rest) as they stand in the result."""
+        count = len(self.shape)
+        rest = len(self.view.shape) - len(self.axes)
+        before = range(count, count + self.at)
+        return (*before, *range(count), *range(count + self.at, count + rest))
+
+
+@boundary
+class IndexingMethods(GatheringMethods):
+    """Indexing with integers, slices, None and an ellipsis gives views; with tensors, copies."""
 
     __slots__ = ()
 
-    def __getitem__(self, key: object) -> Self:
-        return self._basic_view(key if isinstance(key, tuple) else (key,))
+    if TYPE_CHECKING:
 
-    def _basic_view(self, key: tuple[object, ...]) -> Self:
-        """The view that integers, slices, None and an ellipsis take."""
+        def _value_to_write(self, value: object) -> UOp:
+            """The node of a value in the dtype of this tensor; see `Tensor.assign`."""
+
+    def __getitem__(self, key: object) -> Self:
+        """Take a part.
+
+        Args:
+            key: integers, slices, None, an ellipsis, tensors or lists of integers, masks; or a
+                tuple of these. A position in a tensor that is out of range reads 0; negative ones
+                count from the end. A mask computes where it is true.
+
+        Raises:
+            IndexingError: an integer is out of range, or there are too many indices.
+        """
+        selection = self._selection(key)
+        if not selection.axes:
+            return self._view(selection.view)
+        table = selection.view.permute(selection.order)
+        found = gathered(table, selection.positions, selection.shape)
+        return self._apply(found.permute(selection.result_order))
+
+    def __setitem__(self, key: object, value: object) -> None:
+        """Write a part in place; see `__getitem__` for keys.
+
+        Where tensors name a place several times, the last value stays; what is out of range is
+        not written.
+
+        Raises:
+            ShapeError: the value does not broadcast to the part.
+            DTypeError: the value is a tensor of another dtype.
+        """
+        selection = self._selection(key)
+        part = self._view(selection.view)
+        if not selection.axes:
+            if not isinstance(value, type(self)) or value.uop is not part.uop:
+                part.assign(value)
+            return
+        node = self._value_to_write(value)
+        written = self._masked(selection, node)
+        if written is None:
+            table = selection.view.permute(selection.order)
+            shape = (*selection.shape, *table.shape[len(selection.axes) :])
+            order = selection.result_order
+            spread = broadcast(node, tuple(shape[axis] for axis in order))
+            values = spread.permute([order.index(axis) for axis in range(len(order))])
+            positions = [broadcast(position, selection.shape) for position in selection.positions]
+            result = make(Op.SCATTER, None, (table, values, *positions))
+            back = [selection.order.index(axis) for axis in range(len(selection.order))]
+            written = result.permute(back)
+        part.assign(self._apply(written))
+
+    def _masked(self, selection: Selection, value: UOp) -> UOp | None:
+        """The view with a value where a lone mask is true, if it is the same at all places."""
+        mask = selection.mask
+        if mask is None:
+            return None
+        shape = selection.view.shape
+        (axis,) = selection.axes
+        missing = len(shape) - len(value.shape)
+        if missing < 0:
+            return None
+        sizes = (1,) * missing + value.shape
+        if not (isinstance(sizes[axis], int) and sizes[axis] == 1):
+            return None
+        whole = mask.reshape((*(1,) * axis, product(mask.shape), *(1,) * (len(shape) - axis - 1)))
+        chosen = (broadcast(whole, shape), broadcast(value.reshape(sizes), shape), selection.view)
+        return make(Op.WHERE, None, chosen)
+
+    def _selection(self, key: object) -> Selection:
+        items = self._items(key if isinstance(key, tuple) else (key,))
+        is_advanced = any(isinstance(item, IndexingMethods) for item in items)
         node = self.uop
         axis = 0
-        for item in _spelled_out(key, len(node.shape)):
+        axes: list[int] = []
+        positions: list[UOp] = []
+        places: list[int] = []
+        at = 0
+        mask: UOp | None = None
+        for place, item in enumerate(items):
+            if is_advanced and (isinstance(item, IndexingMethods | int | UOp)):
+                if not places:
+                    at = axis
+                places.append(place)
             if item is None:
                 node = node.reshape((*node.shape[:axis], 1, *node.shape[axis:]))
                 axis += 1
             elif isinstance(item, slice):
-                node = _sliced(node, axis, item)
+                node = sliced(node, axis, item)
                 axis += 1
-            else:
-                node = _picked(node, axis, item)
-        return self._view(node)
+            elif isinstance(item, int | UOp):
+                node = picked(node, axis, item)
+            elif isinstance(item, IndexingMethods):
+                if item.dtype.is_bool:
+                    mask = item.uop
+                    node = _flattened(node, axis, mask)
+                    positions.append(true_positions(item))
+                else:
+                    positions.append(from_start(item.uop, node.shape[axis]))
+                axes.append(axis)
+                axis += 1
+        if places and places != list(range(places[0], places[-1] + 1)):
+            at = 0
+        lone = mask if len(places) == 1 else None
+        return Selection(node, tuple(axes), tuple(positions), at, lone)
 
-
-def _spelled_out(key: tuple[object, ...], rank: int) -> list[int | slice | UOp | None]:
-    """A key with an item for every axis, and no ellipsis."""
-    used = sum(1 for item in key if item is not None and item is not Ellipsis)
-    if used > rank:
-        raise IndexingError(
-            f"too many indices: {used}.",
-            why=f"the tensor has {rank} axes.",
-            fix="leave some out.",
-        )
-    dots = [n for n, item in enumerate(key) if item is Ellipsis]
-    if len(dots) > 1:
-        raise IndexingError(
-            "an index has more than one ellipsis.",
-            why="an ellipsis stands for all axes that are left.",
-            fix="keep one of them.",
-        )
-    at = dots[0] if dots else len(key)
-    full = (*key[:at], *(slice(None),) * (rank - used), *key[at + 1 :])
-    items: list[int | slice | UOp | None] = []
-    for item in full:
-        if isinstance(item, bool) or not (item is None or isinstance(item, int | slice | UOp)):
-            raise ArgumentTypeError(
-                f"{item!r} is not an index.",
-                why="an index is an integer, a slice, None, an ellipsis, or a Tensor.",
-                fix="wrap lists and arrays in Tensor(...).",
+    def _items(self, key: tuple[object, ...]) -> list[Item]:
+        """A key with an item for every axis, and no ellipsis; lists and arrays are tensors."""
+        items = [self._item(item) for item in key]
+        used = sum(_axes_of(item) for item in items)
+        rank = self.ndim
+        if used > rank:
+            raise IndexingError(
+                f"too many indices: {used}.",
+                why=f"the tensor has {rank} axes.",
+                fix="leave some out.",
             )
-        items.append(item)
-    return items
+        dots = [n for n, item in enumerate(items) if item is Ellipsis]
+        if len(dots) > 1:
+            raise IndexingError(
+                "an index has more than one ellipsis.",
+                why="an ellipsis stands for all axes that are left.",
+                fix="keep one of them.",
+            )
+        at = dots[0] if dots else len(items)
+        return [*items[:at], *[slice(None)] * (rank - used), *items[at + 1 :]]
 
-
-def _picked(node: UOp, axis: int, index: int | UOp) -> UOp:
-    """One position of an axis, which is gone then."""
-    shape = node.shape
-    size = shape[axis]
-    if isinstance(index, UOp):
-        low, high = bounds(index)
-        inside = low >= 0 and isinstance(size, int) and high < size
-        position: Size = index
-    else:
-        inside = not isinstance(size, int) or -size <= index < size
-        position = index + size if index < 0 else index
-    if not inside:
-        raise IndexingError(
-            f"index {index} is outside of axis {axis} of shape {shape}.",
-            why=f"the axis has {size} positions.",
-            fix=f"choose one from -{size} to {size} - 1.",
+    def _item(self, item: object) -> Item:
+        if item is None or item is Ellipsis or isinstance(item, slice | UOp):
+            return item
+        if isinstance(item, Integral) and type(item) is not bool:
+            return int(item)
+        if isinstance(item, list | tuple) or is_array(item):
+            tensor = type(self)(item, device=self.device)  # type: ignore[call-arg]
+            item = tensor.cast("int32") if tensor.numel() == 0 else tensor
+        if isinstance(item, IndexingMethods):
+            if item.dtype.is_float:
+                raise IndexingError(
+                    f"a tensor of {item.dtype.name} is not an index.",
+                    why="positions are integers, and masks are bools.",
+                    fix="cast it to an integer first.",
+                )
+            return self._wrap(item)
+        raise ArgumentTypeError(
+            f"{item!r} is not an index.",
+            why="an index is an integer, a slice, None, an ellipsis, a list, an array or a Tensor.",
+            fix="write one of these.",
         )
-    parts: list[tuple[Size, Size]] = [(0, other) for other in shape]
-    parts[axis] = (position, position + 1)
-    return node.shrink(parts).reshape((*shape[:axis], *shape[axis + 1 :]))
 
 
-def _sliced(node: UOp, axis: int, part: slice) -> UOp:
-    """A slice of an axis, clamped as Python clamps it; a negative step goes backwards."""
-    size = node.shape[axis]
-    if part == slice(None):
-        return node
-    if not isinstance(size, int) or any(isinstance(x, UOp) for x in (part.start, part.stop)):
-        return _symbolic_slice(node, axis, part)
-    try:
-        start, stop, step = part.indices(size)
-    except (TypeError, ValueError) as error:
+def _axes_of(item: Item) -> int:
+    """How many axes an item takes."""
+    if item is None or item is Ellipsis:
+        return 0
+    return item.ndim if isinstance(item, IndexingMethods) and item.dtype.is_bool else 1
+
+
+def _flattened(node: UOp, axis: int, mask: UOp) -> UOp:
+    """The node with the axes that a mask takes as one."""
+    count = len(mask.shape)
+    taken: Sequence[Size] = node.shape[axis : axis + count]
+    if not is_same_shape(tuple(taken), mask.shape):
         raise IndexingError(
-            f"{part} is not a slice of axis {axis}.",
-            why=f"{error}; start, stop and step are integers or left out, and the step is not 0.",
-            fix="write integers.",
-        ) from error
-    count = len(range(start, stop, step))
-    if count == 0:
-        begin = end = 0
-    elif step > 0:
-        begin, end = start, start + (count - 1) * step + 1
-    else:
-        begin, end = start + (count - 1) * step, start + 1
-    parts: list[tuple[Size, Size]] = [(0, other) for other in node.shape]
-    parts[axis] = (begin, end)
-    node = node.shrink(parts)
-    if abs(step) > 1 and count:
-        # A window of one element that moves by the step; its axis of size 1 goes again.
-        node = node.window(axis, 1, abs(step))
-        node = node.reshape(node.shape[:-1])
-    return node.flip((axis,)) if step < 0 and count else node
-
-
-def _symbolic_slice(node: UOp, axis: int, part: slice) -> UOp:
-    size = node.shape[axis]
-    begin = 0 if part.start is None else part.start
-    end = size if part.stop is None else part.stop
-    if part.step not in (None, 1):
-        raise IndexingError(
-            f"{part} has a step.",
-            why="a slice with symbolic bounds goes by steps of 1.",
-            fix="take the slice first and the step of its result.",
+            f"a mask of shape {mask.shape} does not fit axes of sizes {tuple(taken)}.",
+            why="a mask says for each element whether it is taken.",
+            fix="give the mask the shape of the axes that it indexes.",
         )
-    parts: list[tuple[Size, Size]] = [(0, other) for other in node.shape]
-    parts[axis] = (begin, end)
-    return node.shrink(parts)
+    return node.reshape((*node.shape[:axis], product(mask.shape), *node.shape[axis + count :]))
+
+
+def gathered(table: UOp, positions: Sequence[UOp], shape: Shape) -> UOp:
+    """INDEX: the elements of the first axes of a table at positions that broadcast to `shape`."""
+    return table.index(*[broadcast(position, shape) for position in positions])

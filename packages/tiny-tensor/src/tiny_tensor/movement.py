@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from tiny_ir import (
+    ArgumentError,
     ArgumentTypeError,
     AxisError,
     Shape,
@@ -15,11 +16,14 @@ from tiny_ir import (
     is_same_size,
     product,
 )
-from tiny_tensor.axes import resolved_axis
+from tiny_plugin import boundary
+from tiny_tensor.axes import resolved_axes, resolved_axis
 from tiny_tensor.broadcast import broadcast
+from tiny_tensor.rearrangement import rearrangement
 from tiny_tensor.tensor_core import TensorCore
 
 
+@boundary
 class MovementMethods(TensorCore):
     """Views of the same data."""
 
@@ -44,7 +48,7 @@ class MovementMethods(TensorCore):
             (3, 2)
         """
         sizes = self._kept_sizes(sizes_of(shape))
-        return self._view(self.uop.reshape(_without_unknown(self.shape, sizes)))
+        return self._view(self.uop.reshape(without_unknown(self.shape, sizes)))
 
     def _kept_sizes(self, sizes: tuple[Size | None, ...]) -> tuple[Size, ...]:
         old = self.shape
@@ -107,6 +111,319 @@ class MovementMethods(TensorCore):
         axes = tuple(resolved_axis(axis, self.ndim) for axis in ints_of(order))
         return self._view(self.uop.permute(axes))
 
+    def view(self, *shape: Size | Sequence[Size | None] | None) -> Self:
+        """Another name of `reshape`."""
+        return self.reshape(*shape)
+
+    def transpose(self, dim0: int = 1, dim1: int = 0) -> Self:
+        """Let two axes change places.
+
+        Raises:
+            AxisError: there is no such axis.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor([[1, 2], [3, 4]]).transpose().tolist()
+            [[1, 3], [2, 4]]
+        """
+        first, second = self._resolve_axis(dim0), self._resolve_axis(dim1)
+        order = list(range(self.ndim))
+        order[first], order[second] = second, first
+        return self._view(self.uop.permute(order))
+
+    @property
+    def T(self) -> Self:  # noqa: N802  # as mathematics writes it
+        """The transpose of the first two axes."""
+        return self.transpose()
+
+    def flip(self, *axes: int | Sequence[int]) -> Self:
+        """Reverse axes.
+
+        Raises:
+            AxisError: an axis does not exist or is named twice.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor([[1, 2], [3, 4]]).flip(1).tolist()
+            [[2, 1], [4, 3]]
+        """
+        return self._view(self.uop.flip(resolved_axes(ints_of(axes), self.ndim)))
+
+    def shrink(self, parts: Sequence[tuple[Size, Size] | None]) -> Self:
+        """Take a part of each axis.
+
+        Args:
+            parts: for each axis (begin, end), or None for all of it.
+
+        Raises:
+            ShapeError: there are more or fewer parts than axes, or one lies outside of its axis.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor([[1, 2, 3], [4, 5, 6]]).shrink((None, (1, 3))).tolist()
+            [[2, 3], [5, 6]]
+        """
+        self._check_count(len(parts), "parts")
+        full = [
+            (0, size) if part is None else (part[0], part[1])
+            for part, size in zip(parts, self.shape, strict=True)
+        ]
+        return self._view(self.uop.shrink(full))
+
+    def shrink_to(self, *shape: Size | Sequence[Size | None] | None) -> Self:
+        """Keep the first elements of each axis: as many as `shape` says; None keeps all."""
+        sizes = sizes_of(shape)
+        self._check_count(len(sizes), "sizes")
+        return self.shrink([None if size is None else (0, size) for size in sizes])
+
+    def _check_count(self, count: int, what: str) -> None:
+        if count != self.ndim:
+            raise ShapeError(
+                f"{count} {what} do not fit a tensor of shape {self.shape}.",
+                why="there is one for each axis.",
+                fix="write one for each; None leaves an axis as it is.",
+            )
+
+    def squeeze(self, dim: int | None = None) -> Self:
+        """Drop axes of size 1.
+
+        Args:
+            dim: the axis; it stays where its size is not 1. None drops all that have size 1.
+
+        Raises:
+            AxisError: there is no such axis.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor([[[1], [2]]]).squeeze(0).shape
+            (2, 1)
+        """
+        shape = self.shape
+        chosen = range(len(shape)) if dim is None else resolved_axes(dim, len(shape))
+        kept = [n for n, size in enumerate(shape) if n not in chosen or not is_one(size)]
+        return self._view(self.uop.reshape([shape[n] for n in kept]))
+
+    def unsqueeze(self, dim: int) -> Self:
+        """Insert an axis of size 1.
+
+        Args:
+            dim: where it stands in the result.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor([1, 2]).unsqueeze(-1).shape
+            (2, 1)
+        """
+        axis = self._resolve_axis(dim, extra=1)
+        return self._view(self.uop.reshape((*self.shape[:axis], 1, *self.shape[axis:])))
+
+    def flatten(self, start_dim: int = 0, end_dim: int = -1) -> Self:
+        """Merge the axes from `start_dim` to `end_dim` into one.
+
+        Raises:
+            AxisError: there is no such axis, or the end stands before the start.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor.zeros(2, 3, 4).flatten(1).shape
+            (2, 12)
+        """
+        shape = self.shape
+        if not shape:
+            return self.reshape(1)
+        first, last = self._resolve_axis(start_dim), self._resolve_axis(end_dim)
+        if first > last:
+            raise AxisError(
+                f"cannot merge axes {first} to {last}.",
+                why="the end stands before the start.",
+                fix="let them change places.",
+            )
+        merged = product(shape[first : last + 1])
+        return self._view(self.uop.reshape((*shape[:first], merged, *shape[last + 1 :])))
+
+    def unflatten(self, dim: int, sizes: Sequence[Size]) -> Self:
+        """Split an axis into several; one of the sizes may be -1.
+
+        Raises:
+            ShapeError: the sizes do not multiply to that of the axis.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor.zeros(2, 12).unflatten(1, (3, -1)).shape
+            (2, 3, 4)
+        """
+        axis = self._resolve_axis(dim)
+        shape = self.shape
+        parts = without_unknown((shape[axis],), tuple(sizes))
+        return self._view(self.uop.reshape((*shape[:axis], *parts, *shape[axis + 1 :])))
+
+    def unfold(self, dim: int, size: int, step: int) -> Self:
+        """Slide a window over an axis; positions in the window become a new last axis.
+
+        Args:
+            dim: the axis.
+            size: elements of a window.
+            step: from one window to the next.
+
+        Returns:
+            A view with (length - size) // step + 1 windows in place of the axis.
+
+        Raises:
+            ArgumentError: the size or the step is less than 1.
+            ShapeError: a window is longer than the axis.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor.arange(5).unfold(0, 3, 2).tolist()
+            [[0, 1, 2], [2, 3, 4]]
+        """
+        if size < 1 or step < 1:
+            raise ArgumentError(
+                f"a window of {size} cannot move by {step}.",
+                why="size and step are at least 1.",
+                fix="choose positive numbers.",
+            )
+        return self._view(self.uop.window(self._resolve_axis(dim), size, step))
+
+    def split(self, sizes: int | Sequence[int], dim: int = 0) -> tuple[Self, ...]:
+        """Cut an axis into parts.
+
+        Args:
+            sizes: of each part; one number cuts parts of that size, the last of which may be
+                shorter.
+            dim: the axis.
+
+        Returns:
+            Views of the parts.
+
+        Raises:
+            ShapeError: the sizes do not add up to that of the axis.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> [part.tolist() for part in Tensor([1, 2, 3]).split(2)]
+            [[1, 2], [3]]
+        """
+        axis = self._resolve_axis(dim)
+        length = self._length(axis)
+        if isinstance(sizes, int):
+            if sizes < 1:
+                raise ArgumentError(
+                    f"cannot cut an axis into parts of {sizes}.",
+                    why="a part has at least one element.",
+                    fix="choose a size of 1 or more.",
+                )
+            sizes = [min(sizes, length - begin) for begin in range(0, max(length, 1), sizes)]
+        if sum(sizes) != length or any(size < 0 for size in sizes):
+            raise ShapeError(
+                f"cannot cut an axis of {length} into {tuple(sizes)}.",
+                why=f"the sizes add up to {sum(sizes)}.",
+                fix="choose sizes that add up to that of the axis.",
+            )
+        parts: list[Self] = []
+        begin = 0
+        for size in sizes:
+            parts.append(self._part(axis, begin, begin + size))
+            begin += size
+        return tuple(parts)
+
+    def chunk(self, n: int, dim: int = 0) -> tuple[Self, ...]:
+        """Cut an axis into at most `n` parts of one size; the last may be shorter.
+
+        Raises:
+            ArgumentError: `n` is less than 1.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> [part.tolist() for part in Tensor.arange(5).chunk(3)]
+            [[0, 1], [2, 3], [4]]
+        """
+        if n < 1:
+            raise ArgumentError(
+                f"cannot cut an axis into {n} parts.",
+                why="there is at least one part.",
+                fix="choose a number of 1 or more.",
+            )
+        length = self._length(self._resolve_axis(dim))
+        return self.split(max(1, -(-length // n)), dim)
+
+    def diagonal(self, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Self:
+        """The diagonal of the matrices that two axes span.
+
+        Args:
+            offset: above 0 for a diagonal to the right of the main one, below 0 to the left.
+            dim1: the axis of rows.
+            dim2: the axis of columns.
+
+        Returns:
+            A view without these two axes, and with the diagonal as last axis.
+
+        Raises:
+            AxisError: both are one axis.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor([[1, 2], [3, 4]]).diagonal().tolist()
+            [1, 4]
+        """
+        row, column = self._resolve_axis(dim1), self._resolve_axis(dim2)
+        if row == column:
+            raise AxisError(
+                f"axis {row} alone has no diagonal.",
+                why="a diagonal goes through two axes.",
+                fix="name two of them.",
+            )
+        rest = [axis for axis in range(self.ndim) if axis not in (row, column)]
+        node = self.uop.permute((*rest, row, column))
+        rows, columns = self._length(row), self._length(column)
+        first, left = max(0, -offset), max(0, offset)
+        count = max(0, min(rows - first, columns - left))
+        outer = node.shape[:-2]
+        whole = [(0, size) for size in outer]
+        if not count:
+            return self._view(node.shrink([*whole, (0, 0), (0, 1)]).reshape((*outer, 0)))
+        square = node.shrink([*whole, (first, first + count), (left, left + count)])
+        # One row further and one column further are count + 1 elements further.
+        flat = square.reshape((*outer, count * count)).window(len(outer), 1, count + 1)
+        return self._view(flat.reshape((*outer, count)))
+
+    def rearrange(self, formula: str, **sizes: int) -> Self:
+        """Split, merge and reorder axes as a formula says.
+
+        Args:
+            formula: names of axes before and after an arrow. Axes in parentheses are one axis of
+                the tensor; 1 and () are axes of size 1; ... are all axes that have no name.
+            sizes: of named axes, where they do not follow from the shape.
+
+        Raises:
+            ArgumentError: the formula is not well formed, or does not fit the shape.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor.zeros(2, 12).rearrange("b (h w) -> w b h", h=3).shape
+            (4, 2, 3)
+        """
+        steps = rearrangement(formula, self.shape, sizes)
+        node = self.uop.reshape(steps.split).permute(steps.order)
+        return self._view(node.reshape(steps.merged))
+
+    def _length(self, axis: int) -> int:
+        """The size of an axis, which must be a number here."""
+        size = self.shape[axis]
+        if not isinstance(size, int):
+            raise ShapeError(
+                f"axis {axis} has the symbolic size {size}.",
+                why="how many parts there are must be known.",
+                fix="take slices with symbolic bounds instead.",
+            )
+        return size
+
+    def _part(self, axis: int, begin: Size, end: Size) -> Self:
+        """The positions of one axis from `begin` up to `end`."""
+        parts: list[tuple[Size, Size]] = [(0, size) for size in self.shape]
+        parts[axis] = (begin, end)
+        return self._view(self.uop.shrink(parts))
+
 
 def sizes_of(shape: Sequence[Size | Sequence[Size | None] | None]) -> tuple[Size | None, ...]:
     """Sizes that were given one by one, or as one sequence."""
@@ -129,7 +446,12 @@ def ints_of(values: Sequence[int | Sequence[int]]) -> tuple[int, ...]:
     return tuple(values)  # type: ignore[arg-type]  # a lone sequence is dealt with above
 
 
-def _without_unknown(old: Shape, sizes: tuple[Size, ...]) -> Shape:
+def is_one(size: Size) -> bool:
+    """Whether a size is the number 1."""
+    return isinstance(size, int) and size == 1
+
+
+def without_unknown(old: Shape, sizes: tuple[Size, ...]) -> Shape:
     """Sizes with the one -1 replaced by what is left over."""
     unknown = [axis for axis, size in enumerate(sizes) if isinstance(size, int) and size == -1]
     if not unknown:

@@ -1,96 +1,202 @@
-"""Recurrences as graphs: a body in terms of its step and states becomes a SCAN and its results."""
+"""Running results along an axis: cumsum, cumprod, cummax, cummin, logcumsumexp."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import math
+from collections.abc import Callable, Sequence
+from typing import Self
 
 from tiny_ir import (
+    ArgumentError,
     AxisKind,
     LoopArg,
     Op,
     RangeArg,
-    Size,
-    SizeError,
+    Shape,
     StateArg,
     UOp,
+    const,
+    dtypes,
     make,
-    size_node,
-    toposort,
 )
+from tiny_plugin import boundary
+from tiny_tensor.broadcast import broadcast
+from tiny_tensor.reductions import ReductionMethods, positions_along
 
-RECURRENCES = (Op.LOOP, Op.SCAN)
+Step = Callable[[Sequence[UOp], Sequence[UOp]], Sequence[UOp]]
 FIRST_STEP_NUMBER = 1 << 20
-"""Numbers of step RANGEs start here, so that they meet none that a compiler gives out."""
-
-Body = Callable[[UOp, tuple[UOp, ...]], tuple[Sequence[UOp], Sequence[UOp]]]
-"""From the step and the states to their next values, and to what is stored at each step."""
+"""Numbers of step ranges start here, above those that kernels give to their loops."""
 
 
-def scan(
-    steps: Size, initial: Sequence[UOp], body: Body, number: int = 0
-) -> tuple[tuple[UOp, ...], tuple[UOp, ...]]:
-    """Carry states through a body, step by step.
+@boundary
+class RecurrenceMethods(ReductionMethods):
+    """One result a position, made of the elements up to it. The work is linear."""
+
+    __slots__ = ()
+
+    def cumsum(self, axis: int = 0) -> Self:
+        """The sums of the elements up to each position.
+
+        Returns:
+            The shape of this tensor; bool and narrow ints widen as in `sum`.
+
+        Raises:
+            AxisError: there is no such axis.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor([1, 2, 3]).cumsum().tolist()
+            [1, 3, 6]
+        """
+        return self._running(Op.ADD, 0, axis)
+
+    def cumprod(self, axis: int = 0) -> Self:
+        """The products of the elements up to each position, in the dtypes of `cumsum`.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor([1, 2, 3]).cumprod().tolist()
+            [1, 2, 6]
+        """
+        return self._running(Op.MUL, 1, axis)
+
+    def _running(self, op: Op, initial: int, axis: int) -> Self:
+        kept = dtypes.sum_dtype(self.dtype)
+        node = self.uop.cast(kept)
+        first = const(kept, initial)
+
+        def step(states: Sequence[UOp], values: Sequence[UOp]) -> Sequence[UOp]:
+            return (make(op, None, (states[0], values[0])),)
+
+        (result,) = self._scanned((node,), (first,), step, axis)
+        return self._apply(result.cast(self.dtype) if kept.is_float else result)
+
+    def cummax(self, axis: int = 0) -> tuple[Self, Self]:
+        """The largest of the elements up to each position; NaN propagates.
+
+        Returns:
+            The values, and their positions (int32): the last of equal ones, the first NaN.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> [x.tolist() for x in Tensor([1, 3, 2]).cummax()]
+            [[1, 3, 3], [0, 1, 1]]
+        """
+        return self._extremes(Op.CMPLE, axis)
+
+    def cummin(self, axis: int = 0) -> tuple[Self, Self]:
+        """The smallest of the elements up to each position; see `cummax`."""
+        return self._extremes(Op.CMPLE, axis, is_minimum=True)
+
+    def _extremes(self, op: Op, axis: int, *, is_minimum: bool = False) -> tuple[Self, Self]:
+        node = self.uop
+        if not node.shape:
+            return self, self._apply(const(dtypes.int32, 0))
+        positions, _ = positions_along(node, self._resolve_axis(axis))
+        worst = node.dtype.maximum if is_minimum else node.dtype.minimum
+        initial = (const(node.dtype, worst), const(positions.dtype, 0))
+
+        def step(states: Sequence[UOp], values: Sequence[UOp]) -> Sequence[UOp]:
+            (best, place), (value, position) = states, values
+            sides = (value, best) if is_minimum else (best, value)
+            better = make(op, None, sides)
+            if value.dtype.is_float:
+                # The first NaN is better than any number, and nothing is better than it.
+                better = (better | value.ne(value)) & best.eq(best)
+            return better.where(value, best), better.where(position, place)
+
+        values, places = self._scanned((node, positions), initial, step, axis)
+        return self._apply(values), self._apply(places)
+
+    def logcumsumexp(self, axis: int = 0) -> Self:
+        """The logarithms of the sums of exp up to each position, without overflow.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor([1000.0, -1000.0]).logcumsumexp().tolist()
+            [1000.0, 1000.0]
+        """
+        x = self._as_float()
+        wide = x._wide()
+        kept = wide.dtype
+
+        def step(states: Sequence[UOp], values: Sequence[UOp]) -> Sequence[UOp]:
+            (largest, total), (value,) = states, values
+            top = largest.maximum(value)
+            before, now = _finite(largest), _finite(top)
+            # Where nothing was added yet, there is nothing to scale.
+            old = total.eq(0).where(0.0, total * (before - now).alu(Op.EXP))
+            return top, old + (value - now).alu(Op.EXP)
+
+        initial = (const(kept, -math.inf), const(kept, 0.0))
+        tops, totals = self._scanned((wide.uop,), initial, step, axis)
+        return self._apply((totals.alu(Op.LOG) + _finite(tops)).cast(x.dtype))
+
+    def _scanned(
+        self, nodes: Sequence[UOp], initial: Sequence[UOp], step: Step, axis: int
+    ) -> tuple[UOp, ...]:
+        """Walk an axis in order: all states after each step, in the shape of the nodes.
+
+        Args:
+            nodes: values of one shape, read at the current step.
+            initial: the states before the first step, of shape ().
+            step: from the states and the values of a step to the next states.
+            axis: the axis to walk along.
+        """
+        shape = nodes[0].shape
+        if not shape:
+            self._resolve_axis(axis, extra=1)
+            return tuple(step(initial, nodes))
+        along = self._resolve_axis(axis)
+        if any(isinstance(size, int) and size == 0 for size in shape):
+            return tuple(broadcast(state, shape) for state in initial)
+        order = (along, *[n for n in range(len(shape)) if n != along])
+        rows = [node.permute(order) for node in nodes]
+        results = scan(rows, [broadcast(state, rows[0].shape[1:]) for state in initial], step)
+        back = [order.index(n) for n in range(len(order))]
+        return tuple(result.permute(back) for result in results)
+
+
+def scan(rows: Sequence[UOp], initial: Sequence[UOp], step: Step) -> tuple[UOp, ...]:
+    """SCAN along the first axis of `rows`: every state after each step.
 
     Args:
-        steps: how many.
+        rows: (steps, ...): values that are read at the current step.
         initial: the states before the first step.
-        body: called once, with the step as a weakint node and the states.
-        number: tells recurrences apart where one stands in the body of another.
+        step: from the states and the values of a step to the next states.
 
     Returns:
-        The states after the last step, and the stored values with the steps as first axis.
+        For each state a node (steps, ...).
     """
-    arg = RangeArg(FIRST_STEP_NUMBER + number, AxisKind.SERIAL)
-    step = make(Op.RANGE, None, (size_node(steps),), arg)
-    states = tuple(
-        make(Op.STATE, first.dtype, (), StateArg(number, position, _numbers(first)))
-        for position, first in enumerate(initial)
+    size = rows[0].shape[0]
+    steps = const(dtypes.weakint, size) if isinstance(size, int) else size
+    counter = make(Op.RANGE, None, (steps,), RangeArg(FIRST_STEP_NUMBER, AxisKind.SERIAL))
+    states = [
+        make(Op.STATE, state.dtype, (), StateArg(0, position, _sizes(state.shape)))
+        for position, state in enumerate(initial)
+    ]
+    following = tuple(step(states, [row.index(counter) for row in rows]))
+    count = len(states)
+    arg = LoopArg(0, count, count, False)
+    node = make(Op.SCAN, None, (counter, *initial, *following, *following), arg)
+    return tuple(
+        make(Op.GET, state.dtype, (node,), count + position)
+        for position, state in enumerate(following)
     )
-    following, outputs = body(step, states)
-    loop = LoopArg(number, len(states), len(outputs), False)
-    node = make(Op.SCAN, None, (step, *initial, *following, *outputs), loop)
-    results = tuple(
-        make(Op.GET, value.dtype, (node,), position)
-        for position, value in enumerate((*initial, *outputs))
-    )
-    return results[: len(states)], results[len(states) :]
 
 
-def _numbers(state: UOp) -> tuple[int, ...]:
-    sizes = tuple(size for size in state.shape if isinstance(size, int))
-    if len(sizes) < len(state.shape):
-        raise SizeError(
-            f"a recurrence cannot carry a state of shape {state.shape}.",
-            why="the sizes of a state are numbers.",
-            fix="carry the largest one, and take a part of it afterwards.",
-        )
-    return sizes
+def _finite(x: UOp) -> UOp:
+    """The number itself, and 0 for an infinity or NaN."""
+    size = x.maximum(x.alu(Op.NEG))
+    return (size < math.inf).where(x, 0.0)
 
 
-def at_step(node: UOp, step: UOp) -> UOp:
-    """The part of a node at a position of its first axis, which is gone then."""
-    rest = node.shape[1:]
-    begins = (step, *(size_node(0) for _ in rest))
-    part = make(Op.SHRINK, None, (node, *begins, size_node(1), *map(size_node, rest)))
-    return part.reshape(rest)
-
-
-def unused_number(nodes: Iterable[UOp]) -> int:
-    """A number that no recurrence below the nodes has."""
-    numbers = [node.arg.number for node in toposort(nodes) if node.op in (*RECURRENCES, Op.STATE)]
-    return 1 + max(numbers, default=-1)
-
-
-def carried_nodes(nodes: Iterable[UOp]) -> frozenset[UOp]:
-    """Nodes, among those given with sources before users, that change from step to step."""
-    free: dict[UOp, frozenset[int]] = {}
-    for node in nodes:
-        around: frozenset[int] = frozenset().union(*(free[source] for source in node.src))
-        if node.op is Op.STATE:
-            around |= {node.arg.number}
-        elif node.op is Op.RANGE:
-            around |= {node.arg.number - FIRST_STEP_NUMBER}
-        elif node.op in RECURRENCES:
-            around -= {node.arg.number, node.src[0].arg.number - FIRST_STEP_NUMBER}
-        free[node] = around
-    return frozenset(node for node, around in free.items() if around)
+def _sizes(shape: Shape) -> tuple[int, ...]:
+    for size in shape:
+        if not isinstance(size, int):
+            raise ArgumentError(
+                f"a recurrence cannot carry a state of shape {shape}.",
+                why="the sizes of a state are numbers.",
+                fix="shrink the other axes to numbers first.",
+            )
+    return shape  # type: ignore[return-value]  # checked just above

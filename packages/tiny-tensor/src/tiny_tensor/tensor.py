@@ -35,15 +35,11 @@ from tiny_tensor.arrays import (
     to_numpy,
 )
 from tiny_tensor.broadcast import broadcast
-from tiny_tensor.convolution import ConvolutionMethods
 from tiny_tensor.creation import CreationMethods, constant
-from tiny_tensor.elementwise import ElementwiseMethods
 from tiny_tensor.gradient import GradientMethods
-from tiny_tensor.indexing import IndexingMethods
-from tiny_tensor.linear_algebra import LinearAlgebraMethods
+from tiny_tensor.pooling import PoolingMethods
 from tiny_tensor.random import RandomMethods
 from tiny_tensor.realize import read_bytes, realize, upload
-from tiny_tensor.reductions import ReductionMethods
 from tiny_tensor.session import current_session
 from tiny_tensor.storage import Storage
 from tiny_tensor.tensor_core import concrete_dtype
@@ -54,11 +50,7 @@ if TYPE_CHECKING:
 
 
 class Tensor(
-    ElementwiseMethods,
-    IndexingMethods,
-    ReductionMethods,
-    LinearAlgebraMethods,
-    ConvolutionMethods,
+    PoolingMethods,
     GradientMethods,
     CreationMethods,
     RandomMethods,
@@ -232,9 +224,6 @@ class Tensor(
                 fix=f"move it first: value.to({self.device!r}).",
             )
         return value.uop
-
-    def __setitem__(self, key: object, value: object) -> None:
-        self[key].assign(value)
 
     def __delitem__(self, key: object) -> None:
         raise ArgumentTypeError(
