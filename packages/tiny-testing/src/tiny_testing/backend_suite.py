@@ -31,6 +31,7 @@ from tiny_ir import (
     unpack_values,
 )
 from tiny_plugin import Program, Target
+from tiny_tensor import Session
 from tiny_testing.programs import (
     INDEX_DTYPE,
     Bench,
@@ -52,6 +53,7 @@ from tiny_testing.programs import (
     variable,
 )
 from tiny_testing.random_kernels import random_kernel
+from tiny_testing.tensor_programs import TENSOR_PROGRAMS
 
 _CONVERSIONS = (Op.CAST, Op.BITCAST)
 _PLAIN_OPS = sorted(ELEMENTWISE - set(_CONVERSIONS), key=lambda op: op.name)
@@ -59,6 +61,8 @@ _COMPARISONS = (Op.CMPLT, Op.CMPLE, Op.CMPEQ, Op.CMPNE)
 _REDUCING = (Op.ADD, Op.MUL, Op.MAX, Op.MIN, Op.AND, Op.OR, Op.XOR)
 _TERNARY = (Op.WHERE, Op.FMA)
 _STORED = tuple(dtype for dtype in dtypes.DTYPES.values() if dtype.nbytes)
+_TOLERANCE = 1e-5
+"""Of sums and functions, relative to values of at least 1: each side has its own order."""
 _MOST_ROWS = 700
 """Rows of a case: all pairs of special values, or every so many of them."""
 
@@ -463,6 +467,18 @@ class BackendSuite:
         values = pack_values(dtypes.float32, [1.1**i * (-1) ** i * 1e3 for i in range(lanes)])
         agree(program_of(f"tree_{lanes}", target, write), [bytes(4), values])
 
+    # Tensors
+
+    @pytest.mark.parametrize("name", TENSOR_PROGRAMS)
+    def test_tensors_agree(self, bench: Bench, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+        monkeypatch.setenv("TINY_RENDERER", self.renderer)
+        found = _computed_on(self.device, name)
+        monkeypatch.delenv("TINY_RENDERER")
+        expected = _computed_on("python", name)
+        assert len(found) == len(expected)
+        for place, (x, y) in enumerate(zip(found, expected, strict=True)):
+            assert abs(x - y) <= _TOLERANCE * max(1.0, abs(y)), f"element {place}: {x}, not {y}"
+
 
 Agree = Callable[..., list[bytes]]
 """Runs a program on the device and on the reference, compares, and returns the device's bytes."""
@@ -489,6 +505,13 @@ def _fail(
             lines.append(f"  argument {i} ({argument.dtype.name}) holds {value!r} there")
     text = bench.source_of(program).text if bench.renderer else ""
     pytest.fail("\n".join([*lines, text]))
+
+
+def _computed_on(device: str, name: str) -> list[float]:
+    """The elements of a tensor program, in order."""
+    with Session(device=device, cache_folder=""):
+        result = TENSOR_PROGRAMS[name]()
+        return [float(value) for value in result.numpy().reshape(-1)]
 
 
 def _needs_ops(target: Target, program: Program) -> None:
