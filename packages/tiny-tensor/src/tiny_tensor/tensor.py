@@ -243,8 +243,20 @@ class Tensor(
 
     @boundary
     def clone(self, device: str | None = None) -> Self:
-        """A copy with memory of its own."""
-        return self.to(device).contiguous() if device else self.contiguous()
+        """A copy with memory of its own, which no other tensor has: not even another copy.
+
+        Example:
+            >>> x = Tensor([1, 2])
+            >>> y = x.clone()
+            >>> _ = y.assign(x + 1)
+            >>> x.tolist(), y.tolist()
+            ([1, 2], [2, 3])
+        """
+        source = self.to(device)
+        session = current_session()
+        buffer, place = session.new_place(source.uop, source.device)
+        written = buffer.after(place.store(source.uop))
+        return source._apply(session.view_of(written, source.uop))
 
     # Devices.
 

@@ -27,7 +27,7 @@ from tiny_ir import (
     toposort,
 )
 from tiny_tensor.gradient.rule import Pairs, zeros
-from tiny_tensor.recurrences import at_step, carried_nodes, scan, unused_number
+from tiny_tensor.gradient.scan import at_step, carried_nodes, scan, unused_number
 
 PASSED = (Op.RESHAPE, Op.EXPAND, Op.PERMUTE)
 """Movement of what a body reads whole is differentiated inside of it, where less is summed."""
@@ -200,9 +200,27 @@ def _placed(read: UOp, gradients: UOp, positions: Sequence[UOp], steps: UOp) -> 
     """Put the gradients of all steps, last step first, into the node that was read in parts."""
     source = read.src[0]
     if read.op is Op.INDEX:
-        total = _scattered(source, gradients, positions)
-        return source, total
+        return source, _placed_rows(read, gradients, positions, steps)
     return source, _placed_parts(read, gradients, positions, steps)
+
+
+def _placed_rows(read: UOp, gradients: UOp, positions: Sequence[UOp], steps: UOp) -> UOp:
+    source, *where = read.src
+    if len(where) == 1 and not where[0].shape and source.shape[0] == _size(steps):
+        ordered = _in_order(where[0], steps, gradients)
+        if ordered is not None:
+            return ordered
+    return _scattered(source, gradients, positions)
+
+
+def _in_order(position: UOp, steps: UOp, rows: UOp) -> UOp | None:
+    """Rows of all steps, last step first, where step and position go together; else None."""
+    found = [node for node in toposort((position,)) if node.op is Op.RANGE]
+    if len(found) != 1:
+        return None
+    if position is found[0]:
+        return rows.flip((0,))
+    return rows if simplify(position + found[0]) is simplify(steps - 1) else None
 
 
 def _scattered(source: UOp, gradients: UOp, positions: Sequence[UOp]) -> UOp:
@@ -233,19 +251,11 @@ def _placed_parts(read: UOp, gradients: UOp, positions: Sequence[UOp], steps: UO
     shape = tuple(source.shape[axis] for axis in order)
     back = [order.index(axis) for axis in range(rank)]
     if len(moving) == 1 and shape[0] == _size(steps):
-        step = _step_of(begins[moving[0]])
-        begin = begins[moving[0]]
-        if begin is step:
-            return rows.flip((0,)).permute(back)
-        if step is not None and simplify(begin + step) is simplify(steps - 1):
-            return rows.permute(back)
+        ordered = _in_order(begins[moving[0]], steps, rows)
+        if ordered is not None:
+            return ordered.permute(back)
     base = zeros(shape, source)
     return _scattered(base, rows, positions).permute(back)
-
-
-def _step_of(begin: UOp) -> UOp | None:
-    steps = [node for node in toposort((begin,)) if node.op is Op.RANGE]
-    return steps[0] if len(steps) == 1 else None
 
 
 def _in_terms_of_step(
