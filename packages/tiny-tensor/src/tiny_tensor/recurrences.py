@@ -6,26 +6,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Self
 
-from tiny_ir import (
-    ArgumentError,
-    AxisKind,
-    LoopArg,
-    Op,
-    RangeArg,
-    Shape,
-    StateArg,
-    UOp,
-    const,
-    dtypes,
-    make,
-)
+from tiny_ir import Op, UOp, const, dtypes, make
 from tiny_plugin import boundary
 from tiny_tensor.broadcast import broadcast
 from tiny_tensor.reductions import ReductionMethods, positions_along
+from tiny_tensor.scan import at_step, scan
 
 Step = Callable[[Sequence[UOp], Sequence[UOp]], Sequence[UOp]]
-FIRST_STEP_NUMBER = 1 << 20
-"""Numbers of step ranges start here, above those that kernels give to their loops."""
+"""From the states and the values of a step to the next states."""
 
 
 @boundary
@@ -152,51 +140,18 @@ class RecurrenceMethods(ReductionMethods):
             return tuple(broadcast(state, shape) for state in initial)
         order = (along, *[n for n in range(len(shape)) if n != along])
         rows = [node.permute(order) for node in nodes]
-        results = scan(rows, [broadcast(state, rows[0].shape[1:]) for state in initial], step)
+
+        def body(counter: UOp, states: tuple[UOp, ...]) -> tuple[Sequence[UOp], Sequence[UOp]]:
+            following = step(states, [at_step(row, counter) for row in rows])
+            return following, following
+
+        first = [broadcast(state, rows[0].shape[1:]) for state in initial]
+        _, results = scan(rows[0].shape[0], first, body)
         back = [order.index(n) for n in range(len(order))]
         return tuple(result.permute(back) for result in results)
-
-
-def scan(rows: Sequence[UOp], initial: Sequence[UOp], step: Step) -> tuple[UOp, ...]:
-    """SCAN along the first axis of `rows`: every state after each step.
-
-    Args:
-        rows: (steps, ...): values that are read at the current step.
-        initial: the states before the first step.
-        step: from the states and the values of a step to the next states.
-
-    Returns:
-        For each state a node (steps, ...).
-    """
-    size = rows[0].shape[0]
-    steps = const(dtypes.weakint, size) if isinstance(size, int) else size
-    counter = make(Op.RANGE, None, (steps,), RangeArg(FIRST_STEP_NUMBER, AxisKind.SERIAL))
-    states = [
-        make(Op.STATE, state.dtype, (), StateArg(0, position, _sizes(state.shape)))
-        for position, state in enumerate(initial)
-    ]
-    following = tuple(step(states, [row.index(counter) for row in rows]))
-    count = len(states)
-    arg = LoopArg(0, count, count, False)
-    node = make(Op.SCAN, None, (counter, *initial, *following, *following), arg)
-    return tuple(
-        make(Op.GET, state.dtype, (node,), count + position)
-        for position, state in enumerate(following)
-    )
 
 
 def _finite(x: UOp) -> UOp:
     """The number itself, and 0 for an infinity or NaN."""
     size = x.maximum(x.alu(Op.NEG))
     return (size < math.inf).where(x, 0.0)
-
-
-def _sizes(shape: Shape) -> tuple[int, ...]:
-    for size in shape:
-        if not isinstance(size, int):
-            raise ArgumentError(
-                f"a recurrence cannot carry a state of shape {shape}.",
-                why="the sizes of a state are numbers.",
-                fix="shrink the other axes to numbers first.",
-            )
-    return shape  # type: ignore[return-value]  # checked just above

@@ -17,8 +17,9 @@ from tiny_ir import (
     size_node,
     toposort,
 )
-from tiny_tensor.recurrences import FIRST_STEP_NUMBER
 
+FIRST_STEP_NUMBER = 1 << 20
+"""Numbers of step RANGEs start here, so that they meet none that a compiler gives out."""
 RECURRENCES = (Op.LOOP, Op.SCAN)
 
 Body = Callable[[UOp, tuple[UOp, ...]], tuple[Sequence[UOp], Sequence[UOp]]]
