@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import pytest
 
@@ -103,19 +104,7 @@ class BackendSuite:
     def agree(cls, bench: Bench, oracle: Bench) -> Agree:
         """Check that the device and the reference leave equal bytes in every argument."""
 
-        def check(
-            program: Program, contents: Sequence[bytes], values: Sequence[int] = ()
-        ) -> list[bytes]:
-            _needs_ops(bench.runtime.target, program)
-            expected = oracle.run(program, contents, values)
-            found = bench.run(program, contents, values)
-            for position, argument in enumerate(program.arguments):
-                place = first_difference(argument.dtype, found[position], expected[position])
-                if place is not None:
-                    _fail(bench, program, contents, position, place, found, expected)
-            return found
-
-        return check
+        return partial(compare, bench, oracle)
 
     # Memory
 
@@ -481,7 +470,36 @@ class BackendSuite:
 
 
 Agree = Callable[..., list[bytes]]
-"""Runs a program on the device and on the reference, compares, and returns the device's bytes."""
+"""`compare` with the device and the reference already given."""
+
+
+def compare(
+    bench: Bench,
+    oracle: Bench,
+    program: Program,
+    contents: Sequence[bytes],
+    values: Sequence[int] = (),
+) -> list[bytes]:
+    """Run a program on a device and on the reference; every argument must end with equal bits.
+
+    Args:
+        bench: the device.
+        oracle: the reference.
+        program: what to run; the test is skipped where the target does not claim an op of it.
+        contents: the bytes of each argument before the launch.
+        values: of the variables.
+
+    Returns:
+        The bytes of each argument afterwards.
+    """
+    _needs_ops(bench.runtime.target, program)
+    expected = oracle.run(program, contents, values)
+    found = bench.run(program, contents, values)
+    for position, argument in enumerate(program.arguments):
+        place = first_difference(argument.dtype, found[position], expected[position])
+        if place is not None:
+            _fail(bench, program, contents, position, place, found, expected)
+    return found
 
 
 def _fail(
