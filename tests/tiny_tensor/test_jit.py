@@ -151,6 +151,34 @@ def test_a_returned_argument_is_the_argument() -> None:
     assert first.item() == 50
 
 
+def test_a_tensor_that_is_returned_twice_is_one_tensor() -> None:
+    @jit
+    def twice(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        y = x + 1
+        return y, y, y[1:]
+
+    for _ in range(2):
+        one, same, view = twice(Tensor([1, 2]))
+        assert one is same
+        one.assign(Tensor([8, 9]))
+        assert view.tolist() == [9]
+
+
+def test_equal_data_in_two_boxes_is_written_apart() -> None:
+    w = Tensor([1, 2])
+
+    @jit
+    def step(x: Tensor) -> None:
+        w[:1].assign(x[1:])
+
+    x = Tensor([5, 6])
+    step(x)
+    w.assign(x)
+    step(x)
+    assert w.tolist() == [6, 6]
+    assert x.tolist() == [5, 6]
+
+
 def test_a_slice_of_a_larger_tensor_is_an_argument() -> None:
     data = Tensor(numpy.arange(12, dtype=numpy.int32).reshape(6, 2))
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from weakref import ref
 
 from tiny_ir import JitError, Op, UOp, substitute, toposort
 from tiny_plugin import Memory, record
-from tiny_tensor.call_arguments import CallArguments, Place, tensors_in, with_leaves
+from tiny_tensor.call_arguments import CallArguments
 from tiny_tensor.canonical import canonical_of
 from tiny_tensor.capture import Capture
 from tiny_tensor.pending import pending_of
 from tiny_tensor.plan import Plan
 from tiny_tensor.realize import buffer_of_rows, compute, memory_of, schedules_of
+from tiny_tensor.returned import Returned
 from tiny_tensor.session import Session
-from tiny_tensor.storage import Storage, chain_above, is_in_memory, over
+from tiny_tensor.storage import Storage, is_in_memory
 from tiny_tensor.tensor_core import TensorCore
 
 
@@ -32,26 +33,6 @@ class Box:
     buffer: UOp
     storage: ref[Storage]
     result: UOp | None
-
-
-@record(frozen=True, slots=True)
-class Output:
-    """A tensor among the results.
-
-    Args:
-        kind: its class.
-        node: its node.
-        device: where it lives.
-        owner: the BUFFER that stands for the argument or box that it is a view of; None where it
-            has data of its own.
-        chain: the movement nodes of that view, the outermost first.
-    """
-
-    kind: type[TensorCore]
-    node: UOp
-    device: str
-    owner: UOp | None
-    chain: tuple[UOp, ...]
 
 
 class Recording:
@@ -73,7 +54,8 @@ class Recording:
         self._position, self._key = capture.position, capture.key
         self._inputs = dict(capture.inputs)
         owners = capture.owners()
-        roots = {t.uop: t.device for t in tensors_in(returned) if t._storage not in owners}
+        self._returned = Returned(returned, owners)
+        roots = dict(zip(self._returned.boxes, self._returned.devices, strict=True))
         written = {storage: storage.newest() for storage in capture.written()}
         roots |= {node: owners[storage].arg.device for storage, node in written.items()}
         pending = pending_of(roots, (), session)
@@ -90,22 +72,11 @@ class Recording:
             session.counters.compile_seconds += perf_counter() - start
             self._slots, self._binds = canonical.buffers, canonical.binds
 
-        outputs: list[Output] = []
-
-        def noted(tensor: TensorCore | Place) -> Place:
-            assert isinstance(tensor, TensorCore)
-            storage = tensor._storage
-            owner = owners.get(storage)
-            chain = () if owner is None else tuple(chain_above(tensor.uop, storage.newest()))
-            node = substitute(tensor.uop, results)
-            outputs.append(Output(type(tensor), node, tensor.device, owner, chain))
-            return Place(len(outputs) - 1)
-
-        self._returned = with_leaves(returned, noted)
-        self._outputs = outputs
+        self._returned.settle(results)
         after = {owners[s]: substitute(node, results) for s, node in written.items()}
         self._results = {buffer: after[buffer] for buffer in self._inputs if buffer in after}
-        met = self._buffers_met((*after.values(), *(output.node for output in outputs)))
+        seen = (*after.values(), *self._returned.boxes, *self._returned.owners())
+        met = self._buffers_met(seen)
         self._boxes = tuple(
             Box(buffer, ref(storage), after.get(buffer))
             for buffer, storage in capture.boxes.items()
@@ -138,7 +109,7 @@ class Recording:
                 actual[box.buffer] = self._whole_buffer(storage, box.buffer.arg.device)
             for buffer, number in self._inputs.items():
                 actual[buffer] = self._rows(arguments.tensors[number])
-            self._check_apart(actual)
+            self._check_apart(arguments, boxes)
             self._save_what_is_read(actual, arguments, boxes)
             for buffer in self._fresh:
                 arg = buffer.arg
@@ -151,7 +122,12 @@ class Recording:
                 tensor = arguments.tensors[self._inputs[buffer]]
                 value = substitute(node, actual)
                 tensor._storage.write(tensor.uop, value, session, tensor.device)
-            return self._answer(actual, arguments, {box.buffer: s for box, s in boxes})
+            numbers, tensors = self._inputs, arguments.tensors
+            return self._returned.made(
+                actual,
+                lambda buffer: tensors[numbers[buffer]] if buffer in numbers else None,
+                {box.buffer: storage for box, storage in boxes},
+            )
 
     def _opened(self, box: Box) -> Storage:
         storage = box.storage()
@@ -205,11 +181,11 @@ class Recording:
         place.mark = place.runtime.copy(piece, destination, place.marks())
         return copy
 
-    def _check_apart(self, actual: Mapping[UOp, UOp]) -> None:
-        """Refuse tensors that share memory where one of them is written."""
-        known: dict[UOp, UOp] = {}
-        for buffer, place in actual.items():
-            other = known.setdefault(place, buffer)
+    def _check_apart(self, arguments: CallArguments, boxes: Sequence[tuple[Box, Storage]]) -> None:
+        """Refuse tensors that share a box where one of them is written."""
+        known = {storage: box.buffer for box, storage in boxes}
+        for buffer, number in self._inputs.items():
+            other = known.setdefault(arguments.tensors[number]._storage, buffer)
             if other is not buffer and (buffer in self._writes or other in self._writes):
                 raise JitError(
                     "a captured function writes a tensor that it also gets by another way.",
@@ -258,34 +234,3 @@ class Recording:
             else:
                 values[name] = int(arguments.numbers.get(bind.src[0], bind).src[1].arg)
         return values
-
-    def _answer(
-        self,
-        actual: Mapping[UOp, UOp],
-        arguments: CallArguments,
-        boxes: Mapping[UOp, Storage],
-    ) -> object:
-        """The results, as new tensors; a view of an argument is a view of today's argument."""
-
-        def made(place: TensorCore | Place) -> TensorCore:
-            assert isinstance(place, Place)
-            output = self._outputs[place.number]
-            tensor = output.kind.__new__(output.kind)
-            if output.owner is None:
-                node = substitute(output.node, actual)
-                tensor._hold(Storage(node), node, output.device)
-                return tensor
-            if output.owner in self._inputs:
-                argument = arguments.tensors[self._inputs[output.owner]]
-                if not output.chain:
-                    return argument
-                storage, node = argument._storage, argument.uop
-            else:
-                storage = boxes[output.owner]
-                node = storage.newest()
-            for move in reversed(output.chain):
-                node = over(move, node)
-            tensor._hold(storage, node, output.device)
-            return tensor
-
-        return with_leaves(self._returned, made)

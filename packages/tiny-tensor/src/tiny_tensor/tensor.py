@@ -41,6 +41,7 @@ from tiny_tensor.pooling import PoolingMethods
 from tiny_tensor.random import RandomMethods
 from tiny_tensor.realize import read_bytes, realize, upload
 from tiny_tensor.session import current_session
+from tiny_tensor.sorting import SortingMethods
 from tiny_tensor.storage import Storage
 from tiny_tensor.tensor_core import concrete_dtype
 from tiny_tensor.training import TrainingMethods
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 
 class Tensor(
     PoolingMethods,
+    SortingMethods,
     GradientMethods,
     CreationMethods,
     RandomMethods,
