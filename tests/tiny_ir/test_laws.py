@@ -11,6 +11,7 @@ from tiny_ir import (
     ParamArg,
     RangeArg,
     Rule,
+    RuleSet,
     UOp,
     VariableArg,
     boolean,
@@ -22,12 +23,13 @@ from tiny_ir import (
     law,
     make,
     node,
+    rewrite,
     simplify,
 )
 from tiny_testing.driver import has_solver
 from tiny_testing.evaluate import evaluate
 from tiny_testing.firings import check_firing, recorded_firings
-from tiny_testing.laws import LawError, prove
+from tiny_testing.laws import LawError, instances, prove
 
 LAWS = [rule for rule in SIMPLIFY if rule.law is not None]
 x, y = floating("x"), floating("y")
@@ -39,6 +41,18 @@ p, q = boolean("p"), boolean("q")
 @pytest.mark.parametrize("rule", LAWS, ids=lambda rule: rule.name)
 def test_law_holds(rule: Rule) -> None:
     assert prove(rule, samples=40).cases > 0
+
+
+@pytest.mark.parametrize("rule", LAWS, ids=lambda rule: rule.name)
+def test_law_fires_on_its_left_side(rule: Rule) -> None:
+    alone = RuleSet((rule,))
+    lefts = list(instances(rule))
+    assert lefts
+    for left in lefts:
+        with recorded_firings() as firings:
+            rewrite(left, alone)
+        assert firings.counts[rule.name] > 0, str(left)
+        assert firings.check() > 0
 
 
 @pytest.mark.skipif(not has_solver(), reason="z3 is not installed")

@@ -15,7 +15,7 @@ from functools import cache
 from itertools import islice, product
 from typing import Any
 
-from tiny_ir import DType, Law, Op, Pattern, Rule, const, dtypes
+from tiny_ir import DType, Law, Op, ParamArg, Pattern, Rule, UOp, const, dtypes, make
 from tiny_ir.meaning import has_meaning, meaning
 from tiny_ir.op_table import COMPARISONS
 from tiny_testing.driver import Verdict, verdict_of
@@ -186,7 +186,7 @@ def _is_value(value: bool | int | float, dtype: DType) -> bool:
         return dtype.is_bool
     if dtype.is_bool or (isinstance(value, float) and not dtype.is_float):
         return False
-    return is_same(const(dtype, value).arg, value) or not dtype.is_float
+    return is_same(const(dtype, value).arg, value)
 
 
 Compiled = Callable[[Mapping[str, Value]], Value]
@@ -214,6 +214,43 @@ def _condition(law: Law, of: Mapping[str, DType]) -> Callable[[Mapping[str, Valu
         return lambda values: True
     names = when.__code__.co_varnames[: when.__code__.co_argcount]
     return lambda values: bool(when(*[const(of[name], values[name]) for name in names]))
+
+
+def instances(rule: Rule, *, seed: int = 0) -> Iterator[UOp]:
+    """Build the left side of a law once in every choice of dtypes that fits.
+
+    Variables are reads of storage; constants have a value for which the law's condition holds.
+    """
+    stated = rule.law
+    if stated is None:
+        return
+    draw = random.Random(seed)
+    constants = {part.name for part in _parts(stated.left) if part.ops == (Op.CONST,) and part.name}
+    for types in _assignments(stated):
+        holds = _condition(stated, types.of)
+        for values in _values(types, 50, draw):
+            if holds(values):
+                nodes = {
+                    name: const(dtype, values[name]) if name in constants else _read(dtype, slot)
+                    for slot, (name, dtype) in enumerate(types.of.items())
+                }
+                yield _built(stated.left, nodes, types)
+                break
+
+
+def _read(dtype: DType, slot: int) -> UOp:
+    """An element of storage, about which nothing is known."""
+    storage = make(Op.PARAM, dtype, (), ParamArg(slot, 8, "cpu"))
+    return storage.index(const(dtypes.weakint, slot))
+
+
+def _built(pattern: Pattern, nodes: Mapping[str, UOp], types: _Types) -> UOp:
+    if pattern.literal is not None:
+        return const(types.of_pattern[id(pattern)], pattern.literal)
+    if pattern.src is None:
+        return nodes[pattern.name or ""]
+    (op,) = pattern.ops or ()
+    return make(op, None, tuple(_built(source, nodes, types) for source in pattern.src))
 
 
 # Which values are tried ---------------------------------------------------------------------------

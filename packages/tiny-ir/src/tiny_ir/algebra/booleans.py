@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import inf
+
 from tiny_ir.algebra.order import order_of
 from tiny_ir.bounds import bounds
 from tiny_ir.dtypes import bool_, weakint
@@ -124,17 +126,22 @@ def _of_two_values(root: UOp, p: UOp, when_false: bool, when_true: bool) -> UOp 
 # Conjunctions -------------------------------------------------------------------------------------
 
 
-def conjuncts(condition: UOp) -> list[UOp]:
-    """The conditions that must all hold, in the order in which they stand."""
+def conjuncts(condition: UOp, most: float = inf) -> list[UOp]:
+    """The conditions that must all hold, in the order in which they stand.
+
+    Args:
+        condition: a bool node.
+        most: stop when more than so many are found.
+    """
     found: list[UOp] = []
     stack = [condition]
-    while stack:
+    while stack and len(found) <= most:
         node = stack.pop()
         if node.op is Op.AND and node.dtype is bool_:
-            stack += node.src[::-1]
+            stack += node.src
         else:
             found.append(node)
-    return found
+    return found[::-1]
 
 
 _LONGEST_CONJUNCTION = 32
@@ -143,7 +150,7 @@ _LONGEST_CONJUNCTION = 32
 @rule(node(Op.AND, p, q, name="root"))
 def conjunction_has_one_form(root: UOp, p: UOp, q: UOp) -> UOp | None:
     """In order, each once, and of comparisons of one sum with constants only the strictest."""
-    parts = conjuncts(root)
+    parts = conjuncts(root, _LONGEST_CONJUNCTION)
     if len(parts) > _LONGEST_CONJUNCTION:
         return None
     kept = dict.fromkeys(parts)

@@ -30,6 +30,7 @@ from tiny_ir.uop import UOp, const, make
 
 x, y = index("x"), index("y")
 _DIVISIONS = (Op.FLOORDIV, Op.FLOORMOD)
+_COMPOUND = (Op.ADD, Op.SUB, Op.NEG, Op.MUL, Op.CONST)
 
 
 def with_shape_of(like: UOp, result: UOp) -> UOp | None:
@@ -72,20 +73,20 @@ def _goes_last(first: UOp, last: UOp) -> bool:
         before = before.src[0]
     if last.op is Op.MUL and last.src[1].op is Op.CONST:
         last = last.src[0]
-    if last.op is Op.FLOORDIV or last.op is Op.FLOORMOD or before.op in _DIVISIONS:
+    if last.op in _DIVISIONS or before.op in _DIVISIONS or _is_fixed(before) or _is_fixed(last):
         return False
     return order_of(before) < order_of(last)
+
+
+def _is_fixed(node: UOp) -> bool:
+    low, high = node._bounds or bounds(node)
+    return low == high
 
 
 @rule(node(Op.MUL, x, y, name="total"))
 def product_has_one_form(total: UOp, x: UOp, y: UOp) -> UOp | None:
     if y.op is Op.CONST:
-        if (
-            x.op is not Op.ADD
-            and x.op is not Op.MUL
-            and x.op is not Op.CONST
-            and y.arg not in (0, 1)
-        ):
+        if x.op not in _COMPOUND and y.arg not in (0, 1) and not _is_fixed(x):
             return None
         return with_shape_of(total, as_node(collect(total)))
     if x.op is Op.CONST:

@@ -81,14 +81,6 @@ def _in_shape_of(root: UOp, result: UOp) -> UOp | None:
     return result if result.shape == root.shape else None
 
 
-@rule(node((Op.CMPLT, Op.CMPLE, Op.CMPEQ, Op.CMPNE), i, j, name="root"))
-def comparison_is_decided_by_bounds(root: UOp) -> UOp | None:
-    low, high = bounds(root)
-    if low != high:
-        return None
-    return _in_shape_of(root, const(root.dtype, bool(low)))
-
-
 @rule(node((Op.MAX, Op.MIN), x, y, name="root"))
 def choice_is_decided_by_bounds(root: UOp, x: UOp, y: UOp) -> UOp | None:
     (a, b), (c, d) = bounds(x), bounds(y)
@@ -147,7 +139,6 @@ INTEGER_RULES: tuple[Rule, ...] = (
     *QUOTIENTS,
     *BITS,
     *CHOICES,
-    comparison_is_decided_by_bounds,
     choice_is_decided_by_bounds,
     small_numerator_is_the_remainder,
     mask_keeps_small_numbers,

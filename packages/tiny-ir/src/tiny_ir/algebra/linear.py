@@ -57,6 +57,10 @@ def collect(node: UOp, factor: int = 1, terms: Terms | None = None) -> tuple[Ter
         elif op is Op.NEG:
             stack.append((node.src[0], -factor))
             continue
+        low, high = node._bounds or bounds(node)
+        if low == high:  # as a RANGE of one step
+            constant += factor * int(low)
+            continue
         total = terms.get(node, 0) + factor
         if total:
             terms[node] = total
