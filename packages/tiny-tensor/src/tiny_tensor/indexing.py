@@ -204,7 +204,10 @@ class IndexingMethods(GatheringMethods):
     def _item(self, item: object) -> Item:
         if item is None or item is Ellipsis or isinstance(item, slice | UOp):
             return item
-        if isinstance(item, Integral) and type(item) is not bool:
+        if isinstance(item, int):
+            if not isinstance(item, bool):
+                return item
+        elif isinstance(item, Integral):
             return int(item)
         if isinstance(item, list | tuple) or is_array(item):
             tensor = type(self)(item, device=self.device)  # type: ignore[call-arg]

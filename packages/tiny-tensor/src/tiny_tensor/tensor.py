@@ -8,7 +8,7 @@ data: making one from Python, reading it back, realizing it, writing it in place
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Self
+from typing import Self
 
 from tiny_ir import (
     ArgumentError,
@@ -24,6 +24,8 @@ from tiny_ir import (
 )
 from tiny_plugin import boundary
 from tiny_tensor.arrays import (
+    Array,
+    DTypeLike,
     Nested,
     Scalar,
     array_bytes,
@@ -34,28 +36,28 @@ from tiny_tensor.arrays import (
     to_nested,
     to_numpy,
 )
+from tiny_tensor.attention import AttentionMethods
 from tiny_tensor.broadcast import broadcast
 from tiny_tensor.creation import CreationMethods, constant
 from tiny_tensor.gradient import GradientMethods
-from tiny_tensor.pooling import PoolingMethods
-from tiny_tensor.random import RandomMethods
+from tiny_tensor.losses import LossMethods
 from tiny_tensor.realize import read_bytes, realize, upload
+from tiny_tensor.resizing import ResizingMethods
 from tiny_tensor.session import current_session
 from tiny_tensor.sorting import SortingMethods
 from tiny_tensor.storage import Storage
 from tiny_tensor.tensor_core import concrete_dtype
 from tiny_tensor.training import TrainingMethods
 
-if TYPE_CHECKING:
-    import numpy
 
-
+@boundary
 class Tensor(
-    PoolingMethods,
+    LossMethods,
+    AttentionMethods,
+    ResizingMethods,
     SortingMethods,
     GradientMethods,
     CreationMethods,
-    RandomMethods,
     TrainingMethods,
 ):
     """An array of elements of one dtype on one device; computed when its data is asked for.
@@ -80,7 +82,6 @@ class Tensor(
 
     __slots__ = ()
 
-    @boundary
     def __init__(
         self,
         data: Tensor | Nested | bytes | bytearray | memoryview | UOp | object | None,
@@ -97,7 +98,6 @@ class Tensor(
 
     # Reading.
 
-    @boundary
     def realize(self, *others: Tensor) -> Self:
         """Compute this tensor, and the others, now and together.
 
@@ -110,17 +110,15 @@ class Tensor(
     def _data(self) -> tuple[bytearray, tuple[int, ...]]:
         return read_bytes(self, current_session())
 
-    @boundary
-    def numpy(self) -> numpy.ndarray[Any, Any]:
+    def numpy(self) -> Array:
         """The elements as a new NumPy array; bfloat16 and float8 become float32."""
         data, shape = self._data()
         return to_numpy(data, self.dtype, shape)
 
-    def __array__(self, dtype: object = None, copy: bool | None = None) -> Any:
+    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> Array:
         array = self.numpy()
-        return array if dtype is None else array.astype(dtype)  # type: ignore[call-overload]
+        return array if dtype is None else array.astype(dtype)
 
-    @boundary
     def tolist(self) -> Nested:
         """The elements as nested lists of Python numbers, or one number for shape ().
 
@@ -131,7 +129,6 @@ class Tensor(
         data, shape = self._data()
         return to_nested(data, self.dtype, shape)
 
-    @boundary
     def item(self) -> Scalar:
         """The one element as a Python number.
 
@@ -153,7 +150,6 @@ class Tensor(
         assert isinstance(value, bool | int | float)
         return value
 
-    @boundary
     def data(self) -> memoryview:
         """The elements as a memoryview in the tensor's shape.
 
@@ -178,7 +174,6 @@ class Tensor(
 
     # Writing.
 
-    @boundary
     def assign(self, value: object) -> Self:
         """Write all elements in place: every view of the same data sees them.
 
@@ -234,7 +229,6 @@ class Tensor(
             fix="take the parts to keep, and join them with cat().",
         )
 
-    @boundary
     def replace(self, other: Tensor) -> Self:
         """Let this tensor, and every view of it, stand for the data of another of the same shape.
 
@@ -243,7 +237,6 @@ class Tensor(
         """
         return self.assign(other)
 
-    @boundary
     def clone(self, device: str | None = None) -> Self:
         """A copy with memory of its own, which no other tensor has: not even another copy.
 
@@ -262,7 +255,6 @@ class Tensor(
 
     # Devices.
 
-    @boundary
     def to(self, device: str | None) -> Self:
         """This tensor on another device, copied when it is needed; itself where it lives there.
 
