@@ -60,8 +60,27 @@ def sum_of_equal_terms_below_a_bound_is_their_number(reduce: UOp) -> UOp | None:
     return _for_a_choice(reduce, _counted_steps)
 
 
+@rule(node(Op.REDUCE, name="reduce"))
+def reduction_of_reductions_is_one(reduce: UOp) -> UOp | None:
+    """Walk nested reductions of one op as one; a choice around the inner one goes inside."""
+    value, *axes = reduce.src
+    if _is_same_reduction(value, reduce):
+        return value.src[0].reduce(reduce.arg.op, ranges=(*axes, *value.src[1:]))
+    if reduce.arg.op is Op.ADD and value.op is Op.WHERE and _is_same_reduction(value.src[1], reduce):
+        condition, inner, other = value.src
+        if other.op is Op.CONST and other.arg == 0:
+            term = condition.where(inner.src[0], 0)
+            return term.reduce(Op.ADD, ranges=(*axes, *inner.src[1:]))
+    return None
+
+
+def _is_same_reduction(value: UOp, reduce: UOp) -> bool:
+    return value.op is Op.REDUCE and value.arg == reduce.arg and len(value.src) > 1
+
+
 COLLAPSE_REDUCE = RuleSet(
     (
+        reduction_of_reductions_is_one,
         reduce_over_unused_axis_is_arithmetic,
         sum_of_one_chosen_term_is_that_term,
         sum_of_equal_terms_below_a_bound_is_their_number,

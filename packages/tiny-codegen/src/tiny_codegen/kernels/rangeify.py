@@ -462,7 +462,7 @@ class _Rangeify:
             held = self._memory.get(node)
             if held is not None:
                 offset = flat_offset(place.indices, node.shape)
-                built[key] = _address(held, offset, place.valid)
+                built[key] = _element_at(held, offset, place.valid)
                 stack.pop()
                 continue
             missing = [at for at in self._sources(node, place) if at not in built]
@@ -479,7 +479,8 @@ class _Rangeify:
         built = self._built
         op = node.op
         if op in _MEMORY:
-            return _address(self._leaf(node), flat_offset(place.indices, node.shape), place.valid)
+            offset = flat_offset(place.indices, node.shape)
+            return _element_at(self._leaf(node), offset, place.valid)
         if op in _TRANSPARENT:
             return built[(node.src[0], place)]
         if op is Op.IOTA:
@@ -493,8 +494,9 @@ class _Rangeify:
             return rebuild(node, tuple(elements))
         if op is Op.PAD:
             _, valid = source_position(node, place.indices)
-            if valid is TRUE or elements[0].op is Op.INDEX:
-                return elements[0]  # a guarded element is 0 where it is not valid
+            source = elements[0]
+            if valid is TRUE or (source.op is Op.INDEX and source.src[2:] == (place.valid & valid,)):
+                return source  # an element guarded by this very bool is 0 where it is not valid
             return valid.where(elements[0], const(node.dtype, 0))
         if op in MOVEMENT:
             return elements[0]
@@ -604,6 +606,14 @@ def _checked(position: UOp, size: UOp) -> tuple[UOp, UOp]:
 
 def _address(buffer: UOp, offset: UOp, valid: UOp) -> UOp:
     return buffer.index(offset) if valid is TRUE else buffer.index(offset, valid)
+
+
+def _element_at(buffer: UOp, offset: UOp, valid: UOp) -> UOp:
+    """An element that matters only where `valid`: guarded, unless it can be read everywhere."""
+    low, high = bounds(offset)
+    if 0 <= low and high < buffer.arg.elements:
+        return buffer.index(offset)
+    return _address(buffer, offset, valid)
 
 
 def _loops(ranges: Indices) -> tuple[UOp, ...]:

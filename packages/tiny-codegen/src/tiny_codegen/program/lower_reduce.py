@@ -85,9 +85,18 @@ def _accumulate(
 
 
 def _combined(op: Op, value: UOp, current: UOp, target: Target) -> UOp:
-    if op is Op.ADD and value.op is Op.MUL and target.has_fma(value.dtype):
-        return make(Op.FMA, None, (*value.src, current))
+    if op is Op.ADD and value.dtype.is_float:
+        if value.op is Op.MUL and target.has_fma(value.dtype):
+            return make(Op.FMA, None, (*value.src, current))
+        if value.op is Op.WHERE and _is_zero(value.src[2]):
+            # A term that is left out leaves the sum as it is.
+            condition, term, _ = value.src
+            return condition.where(_combined(op, term, current, target), current)
     return make(op, None, (current, value))
+
+
+def _is_zero(node: UOp) -> bool:
+    return node.op is Op.CONST and node.arg == 0
 
 
 def _separated(sink: UOp) -> UOp:
