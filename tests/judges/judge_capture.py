@@ -60,7 +60,7 @@ def observed(case: int, *, captured: bool) -> list[object]:
                 state[0].assign(draw.randint(-5, 5))
             case "view":
                 kept.append(draw.choice(states)[:1])
-        last = [t for t in _tensors(function(arguments))]
+        last = _tensors(function(arguments))
         kept += [last, arguments]
     return [tensor.tolist() for tensor in _tensors([kept, states])]
 

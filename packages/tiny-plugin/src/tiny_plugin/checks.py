@@ -49,7 +49,10 @@ def checked(thing: Anything, owner: str = "") -> Anything:
 
 
 def checked_function(
-    function: Callable[Parameters, Result], owner: str = "", hints_of: object = None
+    function: Callable[Parameters, Result],
+    owner: str = "",
+    hints_of: object = None,
+    self_type: type | None = None,
 ) -> Callable[Parameters, Result]:
     """A function that compares its arguments and its result with its annotations.
 
@@ -57,9 +60,10 @@ def checked_function(
         function: what to wrap.
         owner: what messages call it.
         hints_of: the contract's method whose annotations hold instead; `function` is then bound.
+        self_type: what `Self` means in its annotations.
     """
     place = owner or f"{function.__module__}.{function.__qualname__}"
-    border = _Border(place, hints_of or function, is_contract=hints_of is not None)
+    border = _Border(place, hints_of or function, hints_of is not None, self_type)
 
     @functools.wraps(function)
     def check(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
@@ -93,23 +97,24 @@ def checked_class(cls: type) -> type:
     for name, value in list(vars(cls).items()):
         if name.startswith("_") and not (name.startswith("__") and name.endswith("__")):
             continue
-        made = _checked_member(value)
+        made = _checked_member(value, cls)
         if made is not None:
             setattr(cls, name, made)
     return cls
 
 
-def _checked_member(value: object) -> object | None:
+def _checked_member(value: object, cls: type) -> object | None:
     """The checked form of a member of a class; None where it has none."""
+    check = functools.partial(checked_function, self_type=cls)
     match value:
         case types.FunctionType() if value.__annotations__:
-            return checked_function(value)
+            return check(value)
         case staticmethod() if isinstance(value.__func__, types.FunctionType):
-            return staticmethod(checked_function(value.__func__))
+            return staticmethod(check(value.__func__))
         case classmethod() if isinstance(value.__func__, types.FunctionType):
-            return classmethod(checked_function(value.__func__))
+            return classmethod(check(value.__func__))
         case property() if isinstance(value.fget, types.FunctionType):
-            return property(checked_function(value.fget), value.fset, value.fdel, value.__doc__)
+            return property(check(value.fget), value.fset, value.fdel, value.__doc__)
         case _:
             return None
 
@@ -117,8 +122,15 @@ def _checked_member(value: object) -> object | None:
 class _Border:
     """The annotations of one function or record, resolved and compiled when first needed."""
 
-    def __init__(self, place: str, source: object, is_contract: bool = False) -> None:
+    def __init__(
+        self,
+        place: str,
+        source: object,
+        is_contract: bool = False,
+        self_type: type | None = None,
+    ) -> None:
         self.place = place
+        self.names = {} if self_type is None else {"Self": self_type}
         self.source = source
         self.is_contract = is_contract
         self.hints: dict[str, object] | None = None
@@ -129,7 +141,9 @@ class _Border:
 
     def resolve(self) -> None:
         """Look up the annotations; forward references need the whole module, hence not earlier."""
-        self.hints = typing.get_type_hints(self.source, include_extras=True)
+        self.hints = typing.get_type_hints(
+            self.source, localns=self.names or None, include_extras=True
+        )
         self.predicates = {name: predicate_for(hint) for name, hint in self.hints.items()}
         if isinstance(self.source, type):
             return

@@ -9,7 +9,7 @@ import math
 import struct
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias, Union
+from typing import TYPE_CHECKING, TypeAlias
 
 from tiny_ir import (
     ArgumentError,
@@ -25,12 +25,17 @@ from tiny_ir import (
 )
 
 if TYPE_CHECKING:
-    from typing import Any
-
     import numpy
 
+    Array: TypeAlias = numpy.ndarray[tuple[int, ...], numpy.dtype[numpy.generic]]
+    DTypeLike: TypeAlias = numpy.dtype[numpy.generic] | type | str | None
+else:
+    # Annotations are looked up under TYPED=1, which imports no NumPy either.
+    Array = DTypeLike = object
+
 Scalar: TypeAlias = bool | int | float
-Nested: TypeAlias = Union[Scalar, "Sequence[Nested]"]
+Nested: TypeAlias = bool | int | float | Sequence[object]
+"""A number, or nested lists of numbers."""
 
 
 def is_array(value: object) -> bool:
@@ -162,7 +167,7 @@ def packed(values: Sequence[Scalar], dtype: DType) -> bytes:
     return pack_values(dtype, [value_in(dtype, value) for value in values])
 
 
-def to_numpy(data: bytearray, dtype: DType, shape: tuple[int, ...]) -> numpy.ndarray[Any, Any]:
+def to_numpy(data: bytearray, dtype: DType, shape: tuple[int, ...]) -> Array:
     """An array over bytes of ours; dtypes that NumPy lacks become float32."""
     import numpy
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import update_wrapper
-from typing import Any, Generic, ParamSpec, TypeVar, cast
+from types import MethodType
+from typing import Concatenate, Generic, ParamSpec, TypeVar, cast, overload
 from weakref import WeakKeyDictionary
 
 from tiny_ir import JitError
@@ -14,7 +15,9 @@ from tiny_tensor.recording import Recording
 from tiny_tensor.session import Session, current_session
 
 P = ParamSpec("P")
+Q = ParamSpec("Q")
 R = TypeVar("R")
+Owner = TypeVar("Owner")
 
 KEPT_RECORDINGS = 64
 """Of one function: more kinds of calls than that point to an argument that should be a Tensor."""
@@ -51,9 +54,17 @@ class Jitted(Generic[P, R]):
             recording = recordings[key] = self._captured(arguments, session)
         return cast(R, recording.replay(arguments))
 
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
+    @overload
+    def __get__(self, instance: None, owner: type) -> Jitted[P, R]: ...
+
+    @overload
+    def __get__(
+        self: Jitted[Concatenate[Owner, Q], R], instance: Owner, owner: type
+    ) -> Callable[Q, R]: ...
+
+    def __get__(self, instance: object, owner: type) -> object:
         """As a method: `self` is an argument, told apart by identity."""
-        return self if instance is None else BoundJitted(self, instance)
+        return self if instance is None else MethodType(self, instance)
 
     def reset(self) -> None:
         """Forget everything that was captured."""
@@ -77,17 +88,6 @@ class Jitted(Generic[P, R]):
                 return Recording(capture, arguments, returned, session)
             finally:
                 capture.close()
-
-
-class BoundJitted(Generic[P, R]):
-    """A captured method, bound to an object."""
-
-    def __init__(self, jitted: Jitted[P, R], instance: object) -> None:
-        self.jitted = jitted
-        self.instance = instance
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self.jitted(self.instance, *args, **kwargs)  # type: ignore[arg-type]
 
 
 def jit(function: Callable[P, R]) -> Jitted[P, R]:
