@@ -118,3 +118,33 @@ def test_wrong_questions_are_refused_at_the_call() -> None:
         Tensor.randint(3, low=0, high=300, dtype="uint8")
     with pytest.raises(ArgumentTypeError, match="seed"):
         Tensor.manual_seed(1.5)  # type: ignore[arg-type]  # that is the mistake
+
+
+def test_a_permutation_has_every_number_once() -> None:
+    Tensor.manual_seed(4)
+    for n in (0, 1, 2, 17, 1000):
+        order = Tensor.randperm(n).tolist()
+        assert sorted(order) == list(range(n))  # type: ignore[arg-type, type-var]
+    assert Tensor.randperm(1000).tolist() != Tensor.randperm(1000).tolist()
+    with pytest.raises(ArgumentError, match="no permutation"):
+        Tensor.randperm(300, dtype="uint8")
+
+
+def test_positions_are_drawn_by_weight() -> None:
+    weights = Tensor([0.0, 1.0, 3.0, 0.0, 6.0, 0.0])
+    drawn = weights.multinomial(4000, replacement=True).numpy()
+    shares = [(drawn == n).mean() for n in range(6)]
+    assert shares[0] == shares[3] == shares[5] == 0
+    assert numpy.allclose(shares, [0, 0.1, 0.3, 0, 0.6, 0], atol=0.03)
+
+
+def test_positions_are_drawn_once_without_replacement() -> None:
+    weights = Tensor([[1.0, 2.0, 3.0, 4.0]] * 300)
+    drawn = weights.multinomial(3).numpy()
+    assert drawn.shape == (300, 3)
+    assert all(len(set(row)) == 3 for row in drawn)
+    assert abs((drawn[:, 0] == 3).mean() - 0.4) < 0.1
+    only = Tensor([0.0, 1.0, 0.0, 2.0]).multinomial(2).tolist()
+    assert sorted(only) == [1, 3]  # type: ignore[arg-type, type-var]
+    with pytest.raises(ArgumentError, match="different positions"):
+        Tensor([1.0, 2.0]).multinomial(3)

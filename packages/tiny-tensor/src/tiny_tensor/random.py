@@ -12,19 +12,24 @@ from tiny_ir import (
     DType,
     Op,
     RandomError,
+    ShapeError,
     UOp,
     const,
     dtypes,
     make,
 )
+from tiny_plugin import boundary
 from tiny_tensor.creation import checked_shape
+from tiny_tensor.recurrences import RecurrenceMethods
 from tiny_tensor.session import current_session
-from tiny_tensor.tensor_core import TensorCore, concrete_dtype
+from tiny_tensor.sorting import SortingMethods
+from tiny_tensor.tensor_core import concrete_dtype
 
 Sizes = int | Sequence[int]
 
 
-class RandomMethods(TensorCore):
+@boundary
+class RandomMethods(SortingMethods, RecurrenceMethods):
     """Random constructors. Each takes one draw an element; nothing else moves the stream."""
 
     __slots__ = ()
@@ -230,6 +235,91 @@ class RandomMethods(TensorCore):
         Source: K. He et al., "Delving deep into rectifiers", 2015.
         """
         return cls.normal(*shape, std=_kaiming_gain(shape, a), dtype=dtype, device=device)
+
+    @classmethod
+    def randperm(cls, n: int, dtype: DType | str = dtypes.int32, device: str | None = None) -> Self:
+        """The numbers from 0 up to, and without, `n` in random order.
+
+        Args:
+            n: how many.
+            dtype: an integer dtype that holds n - 1.
+            device: where it lives; the order is the same everywhere.
+
+        Raises:
+            ArgumentError: n is negative, or does not fit the dtype.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> sorted(Tensor.randperm(4).tolist())
+            [0, 1, 2, 3]
+        """
+        wanted = concrete_dtype(dtype)
+        if not _are_ints(n) or not 0 <= n <= wanted.maximum + 1:
+            raise ArgumentError(
+                f"there is no permutation of {n!r} numbers in {wanted.name}.",
+                why=f"n is an int from 0 whose predecessor is at most {wanted.maximum}.",
+                fix="choose another n or a wider dtype.",
+            )
+        return cls._draw((n,), device, lambda bits: bits).argsort().cast(wanted)
+
+    def multinomial(self, num_samples: int = 1, replacement: bool = False) -> Self:
+        """Draw positions with probabilities in proportion to weights.
+
+        Args:
+            num_samples: how many positions.
+            replacement: whether a position may be drawn again.
+
+        Returns:
+            (num_samples,) or (rows, num_samples) positions in int32, for weights (n,) or (rows, n).
+
+        Raises:
+            ShapeError: the weights have not one or two axes.
+            ArgumentError: there are fewer than `num_samples` positions to draw from.
+
+        Source: P. Efraimidis, P. Spirakis, "Weighted random sampling with a reservoir", 2006, for
+        draws without replacement.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor([0.0, 3.0, 0.0]).multinomial().tolist()
+            [1]
+        """
+        if self.ndim not in (1, 2) or not isinstance(self.shape[-1], int):
+            raise ShapeError(
+                f"cannot draw from weights of shape {self.shape}.",
+                why="weights have one axis, or rows of one axis.",
+                fix="reshape them first.",
+            )
+        count = self.shape[-1]
+        if not _are_ints(num_samples) or not 1 <= num_samples or count < 1:
+            raise ArgumentError(
+                f"cannot draw {num_samples!r} of {count} positions.",
+                why="at least one position is drawn, from at least one.",
+                fix="choose another number.",
+            )
+        if not replacement and num_samples > count:
+            raise ArgumentError(
+                f"cannot draw {num_samples} different positions of {count}.",
+                why="without replacement each is drawn once.",
+                fix="draw fewer, or pass replacement=True.",
+            )
+        weights = self.cast(dtypes.float32)
+        if replacement:
+            return weights._drawn_again(num_samples)
+        uniform = self.rand(self.shape, device=self.device)  # type: ignore[arg-type]
+        # The smallest of exponential times come first; a weight of 0 never comes.
+        return (-((1 - uniform).log() / weights)).argsort()[..., :num_samples]
+
+    def _drawn_again(self, num_samples: int) -> Self:
+        """Positions where the running sum of weights first exceeds uniform numbers."""
+        sums = self.cumsum(-1)
+        # A little less than the sum, so that no rounding reaches beyond the last weight.
+        total = sums[..., -1:] * (1 - 2.0**-22)
+        draws = self.rand((*self.shape[:-1], num_samples), device=self.device)  # type: ignore[arg-type]
+        passed = sums.reshape(*sums.shape[:-1], 1, sums.shape[-1]) <= (draws * total).reshape(
+            *draws.shape, 1
+        )
+        return passed.sum(-1, dtype=dtypes.int32)
 
     def rand_like(self, dtype: DType | str | None = None) -> Self:
         """Uniform numbers in the shape and on the device of this tensor."""

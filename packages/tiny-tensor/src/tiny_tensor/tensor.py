@@ -44,7 +44,6 @@ from tiny_tensor.losses import LossMethods
 from tiny_tensor.realize import read_bytes, realize, upload
 from tiny_tensor.resizing import ResizingMethods
 from tiny_tensor.session import current_session
-from tiny_tensor.sorting import SortingMethods
 from tiny_tensor.storage import Storage
 from tiny_tensor.tensor_core import concrete_dtype
 from tiny_tensor.training import TrainingMethods
@@ -55,7 +54,6 @@ class Tensor(
     LossMethods,
     AttentionMethods,
     ResizingMethods,
-    SortingMethods,
     GradientMethods,
     CreationMethods,
     TrainingMethods,
