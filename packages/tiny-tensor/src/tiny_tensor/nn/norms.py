@@ -68,7 +68,7 @@ class BatchNorm:
     def _statistics(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Mean and variance of the batch; the running ones follow in training mode."""
         axes = tuple(axis for axis in range(x.ndim) if axis != 1)
-        count = math.prod(size for axis, size in enumerate(x.shape) if axis != 1)  # type: ignore[misc]
+        count = math.prod(size for axis, size in enumerate(x.shape) if axis != 1)
         if Tensor.training and count == 1:
             raise ShapeError(
                 f"batch norm cannot train on a tensor of shape {x.shape}.",

@@ -54,8 +54,8 @@ class LSTMCell:
             The hidden and the cell state after the step.
         """
         if state is None:
-            shape = (*x.shape[:-1], self.hidden_size)
-            state = (Tensor.zeros(shape, device=x.device), Tensor.zeros(shape, device=x.device))
+            nothing = Tensor.full((*x.shape[:-1], self.hidden_size), 0.0, x.dtype, x.device)
+            state = (nothing, nothing)
         hidden, cell = state
         gates = x.linear(self.weight_ih.transpose(), self.bias_ih)
         gates = gates + hidden.linear(self.weight_hh.transpose(), self.bias_hh)
