@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from tiny_ir import AxisKind, Op, const, dtypes, make
 from tiny_plugin import FloatFacts, Program, Target
+from tiny_testing.cases import Case, batch
 from tiny_testing.programs import (
-    Case,
-    batch,
     load,
     loop,
     number,

@@ -11,8 +11,8 @@ import pytest
 from tiny_ir import Op, UnsupportedError, dtypes
 from tiny_plugin import FloatFacts, Program, Target, pairs
 from tiny_renderers.c import CRenderer
-from tiny_testing.backend_suite import cases_of
-from tiny_testing.programs import Bench, Case, batch, contents_of
+from tiny_testing.cases import Case, batch, cases_of, contents_of
+from tiny_testing.programs import Bench
 
 from .kernels import KERNELS, WIDE
 

@@ -8,9 +8,8 @@ from tiny_ir import AxisKind, DType, Op, UnsupportedError, VerificationError, co
 from tiny_plugin import Argument, FloatFacts, Program, Target, pairs
 from tiny_renderers.llvm import LlvmRenderer
 from tiny_runtime_cpu.compiler import LlvmCompiler
+from tiny_testing.cases import Case, batch
 from tiny_testing.programs import (
-    Case,
-    batch,
     load,
     loop,
     number,
@@ -18,6 +17,7 @@ from tiny_testing.programs import (
     program_of,
     register,
     store,
+    variable,
 )
 
 from .kernels import KERNELS, WIDE
@@ -121,3 +121,17 @@ def test_halves_are_numbers_where_the_target_computes_in_them() -> None:
     assert "fadd <32 x half>" in source.text
     # It calls nothing: an image would not be made otherwise.
     assert LlvmCompiler(target).compile(source).data
+
+
+def test_what_a_symbolic_loop_alone_wrote_is_gone_behind_it() -> None:
+    n = variable("n", 0, 4)
+    total = register(0, dtypes.int32)
+    statements = [n]
+    for number_of_loop in (0, 1):
+        axis = loop(number_of_loop, n)
+        start = make(Op.STORE, None, (total.after(axis), axis.cast(dtypes.int32)))
+        value = make(Op.LOAD, None, (total.after(start),))
+        write = store(parameter(0, dtypes.int32, 4), axis, value)
+        statements += [axis, start, write, make(Op.END, None, (start, write, axis))]
+    source = LlvmRenderer(WIDE).render(program_of("twice", WIDE, *statements))
+    assert "phi i32" not in source.text

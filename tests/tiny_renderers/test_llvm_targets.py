@@ -10,7 +10,8 @@ from tiny_renderers.llvm import LlvmRenderer
 from tiny_runtime_cpu.compiler import LlvmCompiler
 from tiny_runtime_cpu.driver import Driver
 from tiny_runtime_cpu.target import host_target
-from tiny_testing.programs import Case, batch, load, number, parameter, program_of, store
+from tiny_testing.cases import Case, batch
+from tiny_testing.programs import load, number, parameter, program_of, store
 
 LEVEL_2 = "pni ssse3 sse4_1 sse4_2 popcnt cx16"
 LEVEL_3 = f"{LEVEL_2} avx avx2 fma f16c bmi1 bmi2 abm movbe"

@@ -9,7 +9,8 @@ import pytest
 from tiny_ir import Op, UnsupportedError, dtypes, make
 from tiny_plugin import Program
 from tiny_renderers.python import PythonRenderer
-from tiny_testing.programs import Case, batch, loop, parameter, program_of
+from tiny_testing.cases import Case, batch
+from tiny_testing.programs import loop, parameter, program_of
 
 from .kernels import KERNELS, WIDE
 

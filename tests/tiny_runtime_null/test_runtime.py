@@ -8,7 +8,8 @@ from tiny_ir import Op, RunError, dtypes
 from tiny_plugin import Call, Registry
 from tiny_runtime_null.runtime import NullRuntime
 from tiny_runtime_null.target import null_target
-from tiny_testing.programs import Bench, Case, batch
+from tiny_testing.cases import Case, batch
+from tiny_testing.programs import Bench
 
 
 def test_programs_are_rendered_compiled_and_launched() -> None:

@@ -20,11 +20,9 @@ from tiny_ir import (
 from tiny_plugin import Argument, Program, Target, replace
 from tiny_runtime_python.runtime import PythonRuntime
 from tiny_runtime_python.target import python_target
-from tiny_testing.backend_suite import cases_of
+from tiny_testing.cases import batch, cases_of, contents_of
 from tiny_testing.programs import (
     Bench,
-    batch,
-    contents_of,
     load,
     loop,
     number,

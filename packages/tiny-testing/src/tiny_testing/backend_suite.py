@@ -10,8 +10,7 @@ A backend is done when this passes:
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import pytest
@@ -26,20 +25,25 @@ from tiny_ir import (
     UOp,
     const,
     dtypes,
-    has_meaning,
     make,
     pack_values,
     unpack_values,
 )
 from tiny_plugin import Program, Target
 from tiny_tensor import Session
+from tiny_testing.cases import (
+    STORED,
+    Case,
+    batch,
+    cases_of,
+    casts_of,
+    contents_of,
+    specials,
+)
 from tiny_testing.programs import (
     INDEX_DTYPE,
     Bench,
-    Case,
     Scalar,
-    batch,
-    contents_of,
     first_difference,
     load,
     loop,
@@ -49,7 +53,6 @@ from tiny_testing.programs import (
     reductions,
     register,
     scratch,
-    specials,
     store,
     variable,
 )
@@ -58,14 +61,9 @@ from tiny_testing.tensor_programs import TENSOR_PROGRAMS
 
 _CONVERSIONS = (Op.CAST, Op.BITCAST)
 _PLAIN_OPS = sorted(ELEMENTWISE - set(_CONVERSIONS), key=lambda op: op.name)
-_COMPARISONS = (Op.CMPLT, Op.CMPLE, Op.CMPEQ, Op.CMPNE)
 _REDUCING = (Op.ADD, Op.MUL, Op.MAX, Op.MIN, Op.AND, Op.OR, Op.XOR)
-_TERNARY = (Op.WHERE, Op.FMA)
-_STORED = tuple(dtype for dtype in dtypes.DTYPES.values() if dtype.nbytes)
 _TOLERANCE = 1e-5
 """Of sums and functions, relative to values of at least 1: each side has its own order."""
-_MOST_ROWS = 700
-"""Rows of a case: all pairs of special values, or every so many of them."""
 
 
 class BackendSuite:
@@ -151,40 +149,40 @@ class BackendSuite:
 
     @pytest.mark.parametrize("op", _PLAIN_OPS, ids=lambda op: op.name)
     def test_op_gives_the_bits_of_its_meaning(self, agree: Agree, target: Target, op: Op) -> None:
-        cases = cases_of(op, target)
+        cases = _claimed(cases_of(op, target))
         agree(batch(target, f"every_{op.name.lower()}", cases), contents_of(cases))
 
     @pytest.mark.parametrize("op", _PLAIN_OPS, ids=lambda op: op.name)
     def test_wide_op_does_so_in_every_lane(self, agree: Agree, target: Target, op: Op) -> None:
         lanes = _lanes_of(target)
-        cases = [case.padded(lanes) for case in cases_of(op, target)]
+        cases = [case.padded(lanes) for case in _claimed(cases_of(op, target))]
         agree(batch(target, f"wide_{op.name.lower()}", cases, lanes), contents_of(cases))
 
-    @pytest.mark.parametrize("source", _STORED, ids=lambda dtype: dtype.name)
+    @pytest.mark.parametrize("source", STORED, ids=lambda dtype: dtype.name)
     def test_cast_gives_the_bits_of_its_meaning(
         self, agree: Agree, target: Target, source: DType
     ) -> None:
-        cases = _casts_of(source, target)
+        cases = _claimed(casts_of(source, target))
         agree(batch(target, f"cast_from_{source.name}", cases), contents_of(cases))
         if target.form == "wide":
             cases = [case.padded(_lanes_of(target)) for case in cases]
             program = batch(target, f"wide_cast_from_{source.name}", cases, _lanes_of(target))
             agree(program, contents_of(cases))
 
-    @pytest.mark.parametrize("source", _STORED, ids=lambda dtype: dtype.name)
+    @pytest.mark.parametrize("source", STORED, ids=lambda dtype: dtype.name)
     def test_bitcast_keeps_the_bits(self, agree: Agree, target: Target, source: DType) -> None:
         if not (target.supports(Op.BITCAST, source) and target.stores(source)):
             pytest.skip(f"the target does not claim BITCAST of {source.name}")
         values = tuple(specials(source))
         cases = [
             Case(Op.BITCAST, dtype, (source,), (values,))
-            for dtype in _STORED
+            for dtype in STORED
             if dtype.nbytes == source.nbytes and target.stores(dtype)
             if target.supports(Op.BITCAST, dtype)
         ]
         agree(batch(target, f"bitcast_from_{source.name}", cases), contents_of(cases))
 
-    @pytest.mark.parametrize("dtype", _STORED, ids=lambda dtype: dtype.name)
+    @pytest.mark.parametrize("dtype", STORED, ids=lambda dtype: dtype.name)
     def test_load_store_and_constants_keep_bits(
         self, agree: Agree, target: Target, dtype: DType
     ) -> None:
@@ -367,7 +365,7 @@ class BackendSuite:
 
     # Gates
 
-    @pytest.mark.parametrize("dtype", _STORED, ids=lambda dtype: dtype.name)
+    @pytest.mark.parametrize("dtype", STORED, ids=lambda dtype: dtype.name)
     def test_gated_accesses_touch_nothing_outside(
         self, agree: Agree, target: Target, dtype: DType
     ) -> None:
@@ -383,7 +381,7 @@ class BackendSuite:
         values = pack_values(dtype, _some(specials(dtype), size))
         agree(program, [pack_values(dtype, [0] * size), values])
 
-    @pytest.mark.parametrize("dtype", _STORED, ids=lambda dtype: dtype.name)
+    @pytest.mark.parametrize("dtype", STORED, ids=lambda dtype: dtype.name)
     def test_wide_gated_accesses_touch_nothing_outside(
         self, agree: Agree, target: Target, dtype: DType
     ) -> None:
@@ -401,7 +399,7 @@ class BackendSuite:
         values = pack_values(dtype, _some(specials(dtype), size))
         agree(program, [pack_values(dtype, [0] * size), values])
 
-    @pytest.mark.parametrize("dtype", _STORED, ids=lambda dtype: dtype.name)
+    @pytest.mark.parametrize("dtype", STORED, ids=lambda dtype: dtype.name)
     def test_lanes_gather_and_scatter(self, agree: Agree, target: Target, dtype: DType) -> None:
         lanes = _lanes_of(target)
         _needs_storage(target, dtype)
@@ -543,6 +541,13 @@ def _needs_ops(target: Target, program: Program) -> None:
                 pytest.skip(f"the target does not claim {node.op.name} of {dtype.name}")
 
 
+def _claimed(cases: list[Case]) -> list[Case]:
+    """The cases, where there are any."""
+    if not cases:
+        pytest.skip("the target does not claim the op for any dtype")
+    return cases
+
+
 def _needs_storage(target: Target, dtype: DType) -> None:
     if not target.stores(dtype):
         pytest.skip(f"the target does not store {dtype.name}")
@@ -568,86 +573,10 @@ def _some(values: Sequence[Scalar], count: int) -> list[Scalar]:
     return [values[i * 7 % len(values)] for i in range(count)]
 
 
-# Which values -----------------------------------------------------------------------------------
-
-
-def cases_of(op: Op, target: Target) -> list[Case]:
-    """A case for each dtype in which the target claims an op; the test is skipped without any."""
-    cases = [
-        _case(op, dtype)
-        for dtype in _STORED
-        if target.supports(op, dtype) and target.stores(dtype) and has_meaning(op, dtype)
-    ]
-    if not cases:
-        pytest.skip(f"the target does not claim {op.name}")
-    return cases
-
-
-def _case(op: Op, dtype: DType) -> Case:
-    values = specials(dtype)
-    result = dtypes.bool_ if op in _COMPARISONS else dtype
-    sources = (dtypes.bool_, dtype, dtype) if op is Op.WHERE else (dtype,) * _arity(op)
-    domains = [specials(source) for source in sources]
-    if op in (Op.SHL, Op.SHR):
-        domains[1] = [0, 1, 2, dtype.bits // 2, dtype.bits - 1]
-    elif op is Op.THREEFRY:
-        domains = [[0, 1, 2**32 - 1, 2**32, 2**64 - 1]] * 2
-    rows = [row for row in _rows(domains) if _is_defined(op, dtype, row)]
-    assert rows, f"{op.name} has no arguments among {values}"
-    return Case(op, result, sources, tuple(zip(*rows, strict=True)))
-
-
-def _arity(op: Op) -> int:
-    return 3 if op in _TERNARY else 2 if op in _BINARY else 1
-
-
-_BINARY = frozenset(
-    (Op.ADD, Op.SUB, Op.MUL, Op.FDIV, Op.FLOORDIV, Op.FLOORMOD, Op.CDIV, Op.CMOD, Op.MAX, Op.MIN)
-    + (Op.AND, Op.OR, Op.XOR, Op.SHL, Op.SHR, Op.POW, Op.THREEFRY, *_COMPARISONS)
-)
-
-
-def _rows(domains: Sequence[Sequence[Scalar]]) -> Iterator[tuple[Scalar, ...]]:
-    """All combinations, or every so many of them where there are too many."""
-    total = 1
-    for domain in domains:
-        total *= len(domain)
-    step = -(-total // _MOST_ROWS)
-    # A step that shares no factor with the sizes visits every value of every domain.
-    while step > 1 and any(len(domain) % step == 0 for domain in domains):
-        step += 1
-    return itertools.islice(itertools.product(*domains), 0, None, step)
-
-
-def _is_defined(op: Op, dtype: DType, row: Sequence[Scalar]) -> bool:
-    """Whether the program level gives an op a meaning here: stages before see to the rest."""
-    if dtype.is_int and op in (Op.CDIV, Op.CMOD):
-        return row[1] != 0 and not (row[0] == dtype.minimum and row[1] == -1)
-    return True
-
-
-def _casts_of(source: DType, target: Target) -> list[Case]:
-    if not (target.supports(Op.CAST, source) and target.stores(source)):
-        pytest.skip(f"the target does not claim CAST of {source.name}")
-    cases = []
-    for dtype in _STORED:
-        if target.supports(Op.CAST, dtype) and target.stores(dtype):
-            values = tuple(v for v in specials(source) if _converts(v, source, dtype))
-            cases.append(Case(Op.CAST, dtype, (source,), (values,)))
-    return cases
-
-
-def _converts(value: Scalar, source: DType, dtype: DType) -> bool:
-    """Whether a float is in the range of an integer type: the program level takes that as given."""
-    if not (source.is_float and dtype.is_int):
-        return True
-    return value == value and abs(value) < 2.0**70 and dtype.minimum <= int(value) <= dtype.maximum
-
-
 def _reduced(op: Op, target: Target) -> list[DType]:
     found = [
         dtype
-        for dtype in _STORED
+        for dtype in STORED
         if target.supports(op, dtype) and target.stores(dtype) and not dtype.is_bool
     ]
     if not found:

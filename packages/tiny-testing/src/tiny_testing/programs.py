@@ -20,7 +20,6 @@ from tiny_ir import (
     const,
     dtypes,
     make,
-    pack_values,
     toposort,
     unpack_values,
     verify_program,
@@ -167,69 +166,6 @@ def _storage(node: UOp) -> UOp:
 # Programs ---------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One op on rows of values.
-
-    Args:
-        op: an elementwise op.
-        dtype: of the result.
-        sources: dtypes of the sources.
-        columns: the values of each source; all columns are equally long.
-    """
-
-    op: Op
-    dtype: DType
-    sources: tuple[DType, ...]
-    columns: tuple[tuple[Scalar, ...], ...]
-
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-        return f"{self.op.name} {[source.name for source in self.sources]} -> {self.dtype.name}"
-
-    def padded(self, lanes: int) -> Case:
-        """The same rows, the last one repeated until they fill whole vectors."""
-        missing = -len(self.columns[0]) % max(1, lanes)
-        columns = tuple(column + column[-1:] * missing for column in self.columns)
-        return Case(self.op, self.dtype, self.sources, columns)
-
-
-def batch(target: Target, name: str, cases: Sequence[Case], lanes: int = 0) -> Program:
-    """`out[i] = op(in1[i], in2[i], ...)` for each case, one element or `lanes` of them a turn.
-
-    The arguments are those of the first case, result first, then those of the next.
-    """
-    statements: list[UOp] = []
-    slot = 0
-    for position, case in enumerate(cases):
-        elements = len(case.columns[0])
-        axis = loop(position, elements // max(1, lanes))
-        offset = axis * number(lanes) if lanes else axis
-        output = parameter(slot, case.dtype, elements)
-        inputs = [
-            load(parameter(slot + 1 + i, source, elements), offset, lanes or None)
-            for i, source in enumerate(case.sources)
-        ]
-        slot += 1 + len(inputs)
-        value = make(case.op, case.dtype, tuple(inputs))
-        write = store(output, offset, value, lanes or None)
-        statements += [axis, write, write.end(axis)]
-    return program_of(name, target, *statements)
-
-
-def contents_of(cases: Sequence[Case]) -> list[bytes]:
-    """What the arguments of a batch hold before the launch: zeros, then the rows of the sources."""
-    contents: list[bytes] = []
-    for case in cases:
-        contents.append(bytes(len(case.columns[0]) * case.dtype.nbytes))
-        contents += [
-            pack_values(source, column)
-            for source, column in zip(case.sources, case.columns, strict=True)
-        ]
-    return contents
-
-
 def reductions(
     target: Target, op: Op, inputs: Sequence[tuple[DType, int]], lanes: int = 0
 ) -> Program:
@@ -355,22 +291,3 @@ def first_difference(dtype: DType, a: bytes, b: bytes) -> int | None:
             if x == x or y == y:
                 return i
     return None
-
-
-def specials(dtype: DType) -> list[Scalar]:
-    """Values where mistakes hide: limits, their neighbours, zeros, halves, NaN and infinities."""
-    if dtype.is_bool:
-        return [False, True]
-    if dtype.is_int:
-        low, high = int(dtype.minimum), int(dtype.largest)
-        found = [0, 1, 2, 3, 5, 7, 100, high, high - 1, high // 2, high // 2 + 1, high // 3]
-        return [*found, low, low + 1, -1, -2, -7, low // 2] if low else [*found]
-    top, tiny = float(dtype.largest), float(dtype.smallest)
-    normal = float(dtype.smallest_normal)
-    half_ways = [0.5, 1.5, 2.5, 0.49, 3.75]
-    sizes = [0.0, 1.0, 3.0, *half_ways, top, top / 2, tiny, 3 * tiny, normal, 1 + dtype.epsilon]
-    values = sizes + [-size for size in sizes] + [float("nan")]
-    values += [float("inf"), float("-inf")] if dtype.has_infinity else []
-    # What rounding made equal stays once; zeros of both signs stay.
-    kept = unpack_values(dtype, pack_values(dtype, values))
-    return list({repr(value): value for value in kept}.values())

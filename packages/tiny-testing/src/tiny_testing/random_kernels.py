@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from tiny_ir import ELEMENTWISE, DType, Op, UOp, const, dtypes, has_meaning, make, pack_values
 from tiny_plugin import Program, Target
+from tiny_testing.cases import COMPARISONS, specials
 from tiny_testing.programs import (
     Scalar,
     load,
@@ -15,11 +16,9 @@ from tiny_testing.programs import (
     number,
     parameter,
     program_of,
-    specials,
     store,
 )
 
-_COMPARISONS = (Op.CMPLT, Op.CMPLE, Op.CMPEQ, Op.CMPNE)
 _UNARY = (Op.NEG, Op.SQRT, Op.TRUNC, Op.FLOOR, Op.CEIL, Op.ROUND)
 _BINARY = (Op.ADD, Op.SUB, Op.MUL, Op.FDIV, Op.CDIV, Op.CMOD, Op.MAX, Op.MIN) + (
     Op.AND,
@@ -70,7 +69,7 @@ class _Maker:
             (op, dtype)
             for op in sorted(ELEMENTWISE, key=lambda op: op.name)
             for dtype in self.known
-            if op in (*_UNARY, *_BINARY, *_COMPARISONS, Op.WHERE, Op.FMA, Op.CAST, Op.BITCAST)
+            if op in (*_UNARY, *_BINARY, *COMPARISONS, Op.WHERE, Op.FMA, Op.CAST, Op.BITCAST)
             if target.supports(op, dtype)
             and (op in (Op.CAST, Op.BITCAST) or has_meaning(op, dtype))
         ]

@@ -27,7 +27,8 @@ def run_schedule(
         NotImplementedError: a step is neither a Launch nor a Copy.
 
     Example:
-        >>> from tiny_testing.programs import Bench, Case, batch, contents_of
+        >>> from tiny_testing.cases import Case, batch, contents_of
+        >>> from tiny_testing.programs import Bench
         >>> from tiny_ir import Op, dtypes
         >>> from tiny_plugin import Slot
         >>> bench = Bench.open("python")
