@@ -1,13 +1,16 @@
 """Casts of floats to integers convert numbers that fit, and casts to bool are comparisons.
 
 before   CAST(x: float32 -> int32)
-after    CAST(WHERE(z is a number, z, 0)), where z is x without its fraction, modulo 2**32
+after    CAST(WHERE(z is inside int32, z, 0)), where z is x without its fraction, modulo 2**32
 
 The op table says: without the fraction, NaN is 0, what does not fit into int64 is the nearest
 int64, and what is left wraps. Machines only convert what fits, each in its own way beyond that.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from tiny_codegen.program.capabilities import is_total
 from tiny_ir import DType, Op, RuleSet, UOp, anything, dtypes, make, node, rule
@@ -18,6 +21,9 @@ _INT64_END = 2.0**63
 _UINT64_END = 2.0**64
 _UINT32_END = 2.0**32
 _INT32_END = 2.0**31
+_ENDS: Mapping[DType, float] = MappingProxyType(
+    {dtypes.int32: _INT32_END, dtypes.int64: _INT64_END}
+)
 
 x = anything("x")
 
@@ -39,27 +45,27 @@ def float_is_made_to_fit(root: UOp, x: UOp, target: Target | None) -> UOp | None
 
 
 def _fits(cast: UOp) -> bool:
-    """Whether the source was made to fit by one of the functions below; nothing else looks so."""
+    """Whether the source is a number inside the integer, or else zero, as it is made to be below."""
     chosen = cast.src[0]
-    if chosen.op is not Op.WHERE or chosen.src[2] is not chosen.const_like(0.0):
+    if chosen.op is not Op.WHERE or cast.dtype not in _ENDS:
         return False
-    value = chosen.src[1]
-    if cast.dtype is dtypes.int64:
-        return chosen.src[0] is _is_in_int64(value)
-    if cast.dtype is not dtypes.int32 or value.op is not Op.WHERE:
-        return False
-    low = value.src[2]
-    return low.op is Op.SUB and value is _modulo_uint32(low.src[0])
+    condition, value, other = chosen.src
+    return other is value.const_like(0.0) and condition is _is_inside(value, cast.dtype)
+
+
+def _is_inside(x: UOp, dtype: DType) -> UOp:
+    end = _ENDS[dtype]
+    return (x >= -end) & (x < end)
+
+
+def _converted(x: UOp, dtype: DType) -> UOp:
+    """The integer that x is; 0 for NaN and for what does not fit."""
+    return make(Op.CAST, dtype, (_is_inside(x, dtype).where(x, 0.0),))
 
 
 def _to_int64(x: UOp) -> UOp:
-    inside = make(Op.CAST, dtypes.int64, (_is_in_int64(x).where(x, 0.0),))
-    above = (x >= _INT64_END).where(dtypes.int64.maximum, inside)
+    above = (x >= _INT64_END).where(dtypes.int64.maximum, _converted(x, dtypes.int64))
     return (x < -_INT64_END).where(dtypes.int64.minimum, above)
-
-
-def _is_in_int64(x: UOp) -> UOp:
-    return (x >= -_INT64_END) & (x < _INT64_END)
 
 
 def _to_uint64(x: UOp) -> UOp:
@@ -74,9 +80,8 @@ def _to_uint64(x: UOp) -> UOp:
 def _to_narrow(x: UOp, dtype: DType) -> UOp:
     """Integers of up to 32 bits are the low bits of the int64."""
     whole = x if x.op in _WHOLE else x.alu(Op.TRUNC)
-    value = _modulo_uint32(whole)
-    # Infinities have become NaN too. The largest int64 has all bits set, the lowest none of these.
-    converted = make(Op.CAST, dtypes.int32, (value.eq(value).where(value, 0.0),))
+    # Of the largest int64 all low bits are set, of the lowest one none.
+    converted = _converted(_modulo_uint32(whole), dtypes.int32)
     result = (whole >= _INT64_END).where(-1, converted)
     if x.dtype is dtypes.float64:  # a float32 below int64 is a multiple of 2**32
         result = (whole < -_INT64_END).where(0, result)

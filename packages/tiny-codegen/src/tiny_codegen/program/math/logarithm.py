@@ -8,7 +8,7 @@ from tiny_codegen.program.math import coefficients
 from tiny_codegen.program.math.double_word import exact_product, exact_sum
 from tiny_codegen.program.math.exponential import LOG2_E, limits_of
 from tiny_codegen.program.math.float_bits import absolute, parts_of
-from tiny_codegen.program.math.polynomial import multiply_add, polynomial
+from tiny_codegen.program.math.polynomial import has_multiply_add, multiply_add, polynomial
 from tiny_ir import UOp, dtypes
 from tiny_plugin import Target
 
@@ -43,11 +43,18 @@ def logarithm_to_two(x: UOp, target: Target | None) -> UOp:
     if x.dtype is dtypes.float64:
         result = _log2_of_parts_float64(f, exponent, target)
     else:
-        rest = multiply_add(
-            f, polynomial(coefficients.LOG2, f, target), _LOG2_E_LOWER_FLOAT32, target
-        )
-        result = exponent + multiply_add(f, LOG2_E, f * rest, target)
+        curve = polynomial(coefficients.LOG2, f, target)
+        rest = f * multiply_add(f, curve, _LOG2_E_LOWER_FLOAT32, target)
+        result = exponent + _plus_product(rest, f, LOG2_E, target)
     return _with_specials(x, x, result)
+
+
+def _plus_product(rest: UOp, a: UOp, b: float, target: Target | None) -> UOp:
+    """a * b + rest, rounded once, or nearly so."""
+    if has_multiply_add(a.dtype, target):
+        return multiply_add(a, b, rest, target)
+    product, error = exact_product(a, a.const_like(b), target)
+    return product + (error + rest)
 
 
 def _of_parts(f: UOp, exponent: UOp, correction: UOp, target: Target | None) -> UOp:
