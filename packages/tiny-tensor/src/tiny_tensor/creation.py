@@ -18,6 +18,7 @@ from tiny_ir import (
     dtypes,
     make,
 )
+from tiny_plugin import boundary
 from tiny_tensor.arrays import dtype_of_values, int_dtype, packed
 from tiny_tensor.broadcast import broadcast
 from tiny_tensor.movement import sizes_of
@@ -25,6 +26,7 @@ from tiny_tensor.session import current_session
 from tiny_tensor.tensor_core import Scalar, TensorCore, concrete_dtype
 
 
+@boundary
 class CreationMethods(TensorCore):
     """Constructors."""
 

@@ -9,6 +9,7 @@ from typing import Concatenate, Generic, ParamSpec, TypeVar, cast, overload
 from weakref import WeakKeyDictionary
 
 from tiny_ir import JitError
+from tiny_plugin import boundary
 from tiny_tensor.call_arguments import CallArguments, Key, tensors_in
 from tiny_tensor.capture import Capture
 from tiny_tensor.recording import Recording
@@ -90,6 +91,7 @@ class Jitted(Generic[P, R]):
                 capture.close()
 
 
+@boundary
 def jit(function: Callable[P, R]) -> Jitted[P, R]:
     """Capture a function at its first call, and replay what it did with tensors at every other.
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from weakref import WeakKeyDictionary, ref
 
 from tiny_ir import BufferArg, DeviceError, DType, Op, UOp, make, product, toposort
-from tiny_plugin import Mark, Memory, Options, Registry, Runtime, Target
+from tiny_plugin import Mark, Memory, Options, Registry, Runtime, Target, boundary
 from tiny_tensor import settings
 from tiny_tensor.counters import Counters
 from tiny_tensor.finished import Finished
@@ -63,6 +63,7 @@ class Session:
         ...     assert current_session() is session
     """
 
+    @boundary
     def __init__(
         self,
         registry: Registry | None = None,
@@ -148,6 +149,7 @@ class Session:
             self._default_float = settings.default_float()
         return self._default_float
 
+    @boundary
     def device(self, name: str) -> Device:
         """Open a device, once.
 
@@ -272,6 +274,7 @@ class Session:
 _CURRENT: ContextVar[tuple[Session, ...]] = ContextVar("sessions", default=(Session(),))
 
 
+@boundary
 def current_session() -> Session:
     """The Session that tensors are made in now."""
     return _CURRENT.get()[-1]
