@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytest_plugins = ("tiny_testing.firings",)  # each firing of each rule is checked by values
+
 ROOT = Path(__file__).parent
 GOLDENS = ROOT / "tests" / "golden"
 AGAINST_TORCH = ROOT / "tests" / "against_torch"
