@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tiny_codegen.loops.accesses import stride
 from tiny_ir import (
     Op,
     RuleSet,
@@ -27,8 +28,6 @@ from tiny_ir import (
     substitute,
     toposort,
 )
-
-from tiny_codegen.loops.accesses import stride
 
 _UNCHANGED = (Op.MAX, Op.MIN, Op.AND, Op.OR)
 

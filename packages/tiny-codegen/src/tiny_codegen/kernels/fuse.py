@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tiny_ir import ELEMENTWISE, MOVEMENT, Op, UOp, bounds
-
 from tiny_codegen.kernels.places import Place
 from tiny_codegen.kernels.views import elements_of
+from tiny_ir import ELEMENTWISE, MOVEMENT, Op, UOp, bounds
 
 FUNCTION_COST = 16
 """Elementary operations in a typical polynomial for exp, log, sin, ..."""

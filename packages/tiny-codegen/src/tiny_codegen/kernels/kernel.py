@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tiny_ir import Op, ParamArg, UOp, toposort
-
 from tiny_codegen.buffers import loaded_from, stored_to
+from tiny_ir import Op, ParamArg, UOp, toposort
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """The bytes of a slot after some writes: those of the STORE nodes in `stores`, and no others."""
+    """The bytes of a slot after some writes: those of the STOREs in `stores`, and no others."""
 
     slot: int
     stores: frozenset[UOp]

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tiny_codegen.kernels.kernel import Kernel, Version, slot_of
+from tiny_codegen.kernels.rangeify import Kernels, Temporary
 from tiny_ir import (
     AxisKind,
     KernelArg,
@@ -23,9 +25,6 @@ from tiny_ir import (
     substitute,
     toposort,
 )
-
-from tiny_codegen.kernels.kernel import Kernel, Version, slot_of
-from tiny_codegen.kernels.rangeify import Kernels, Temporary
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Movement to index: turns a graph of arrays into kernels of loops and computed addresses.
 
 before   SINK(STORE(PARAM 0, REDUCE(MUL(EXPAND(PARAM 1), PARAM 2), axis 1)))
-after    SINK(END(STORE(INDEX(PARAM 0, i), REDUCE(MUL(INDEX(PARAM 1, j), INDEX(PARAM 2, i*n+j)), j)), i))
+after    SINK(END(STORE(INDEX(PARAM 0, i), REDUCE(MUL(INDEX(PARAM 1, j), INDEX(PARAM 2, k)), j)), i)),
+         where k is i*n + j
 
 Two passes over one set of rules. The first goes from the outputs to the inputs and tells each node
 at which places it is needed, so that `fuse.is_stored` can decide what gets memory of its own. The
@@ -13,6 +14,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from tiny_codegen.buffers import memory_of, stored_to
+from tiny_codegen.identities import identity_of
+from tiny_codegen.kernels.fuse import Work, is_stored, work_of
+from tiny_codegen.kernels.kernel import Kernel, Version, slot_of
+from tiny_codegen.kernels.places import Place
+from tiny_codegen.kernels.recurrence import Recurrence, carried_nodes
+from tiny_codegen.kernels.views import (
+    TRUE,
+    ZERO,
+    Indices,
+    elements_of,
+    flat_offset,
+    source_position,
+)
+from tiny_codegen.kernels.walk_steps import kernel_of_steps
 from tiny_ir import (
     ELEMENTWISE,
     MOVEMENT,
@@ -36,22 +52,9 @@ from tiny_ir import (
     toposort,
 )
 
-from tiny_codegen.buffers import memory_of
-from tiny_codegen.identities import identity_of
-from tiny_codegen.kernels.fuse import Work, is_stored, work_of
-from tiny_codegen.kernels.kernel import Kernel, Version, slot_of
-from tiny_codegen.kernels.places import Place
-from tiny_codegen.kernels.recurrence import Recurrence, carried_nodes
-from tiny_codegen.kernels.views import (
-    TRUE,
-    ZERO,
-    Indices,
-    elements_of,
-    flat_offset,
-    source_position,
-)
-
 _MEMORY = (Op.PARAM, Op.AFTER)
+_NEVER_CARRIED = (Op.LOOP, Op.SCAN, Op.SCATTER, Op.COPY)
+_TABLES = (*_MEMORY, Op.CONST, Op.STATE)
 _TRANSPARENT = (Op.CONTIGUOUS, Op.DETACH, Op.CONTIGUOUS_BACKWARD)
 
 
@@ -125,35 +128,40 @@ class _Rangeify:
             self._need(value, Place(store, indices, TRUE, indices))
         for node in reversed(self.nodes):
             places = list(self._places[node])
-            if places and node.op in (Op.LOOP, Op.SCAN):
-                self._recurrences[node] = Recurrence.of(node, self._new_ranges)
-                for source, at in self._recurrences[node].places():
-                    self._need(source, at)
-                continue
             if not places or node.op in _MEMORY or node.op is Op.STORE:
                 continue
-            store = self._whole.get(node)
-            readers = [place for place in places if place.kernel is not store]
-            if store is not None and readers and not self._is_view(node):
+            if node in self._carried and node.op in _NEVER_CARRIED:
+                raise _not_carried(node)
+            if node.op in (Op.LOOP, Op.SCAN):
+                self._recurrences[node] = Recurrence.of(node, self._new_ranges)
+                needs = self._recurrences[node].places()
+            else:
+                computed_at = self._computed_at(node, places, work[node])
+                needs = [need for place in computed_at for need in self._sources(node, place)]
+            for source, at in needs:
+                self._need(source, at)
+
+    def _computed_at(self, node: UOp, places: list[Place], work: Work) -> list[Place]:
+        """The places at which a node is computed; elsewhere it is read from its memory."""
+        whole = self._whole.get(node)
+        if whole is not None:
+            if any(place.kernel is not whole for place in places) and not self._is_view(node):
                 # The value has memory anyway: every other reader reads it there.
-                self._memory[node] = self._version_of(frozenset((store,)), _base(store.src[0]))
-                places = [place for place in places if place.kernel is store]
-            elif store is None and (
-                node in self._forced
-                or (node not in self._carried and is_stored(node, places, work[node]))
-            ):
-                self._check_not_carried(node)
-                self._store(node)
-                places = []
-                if node.op is Op.GET:
-                    places = [Place(node, (), TRUE, ())]
-                elif 0 not in node.shape:
-                    indices = self._new_ranges(node.shape, AxisKind.LOOP)
-                    self._ranges_of[node] = indices
-                    places = [Place(node, indices, TRUE, indices)]
-            for place in places:
-                for source, at in self._sources(node, place):
-                    self._need(source, at)
+                self._memory[node] = self._version_of(frozenset((whole,)), _base(whole.src[0]))
+                return [place for place in places if place.kernel is whole]
+            return places
+        is_forced = node in self._forced
+        if not is_forced and (node in self._carried or not is_stored(node, places, work)):
+            return places
+        if node in self._carried and node.op is not Op.CONTIGUOUS:
+            raise _not_carried(node)
+        self._store(node)
+        if node.op is Op.GET:
+            return [Place(node, (), TRUE, ())]
+        if 0 in node.shape:
+            return []
+        ranges = self._ranges_of[node] = self._new_ranges(node.shape, AxisKind.LOOP)
+        return [Place(node, ranges, TRUE, ranges)]
 
     def _need(self, node: UOp, place: Place) -> None:
         self._places[node][place] = None
@@ -161,7 +169,7 @@ class _Rangeify:
     def _is_view(self, node: UOp) -> bool:
         while node.op in MOVEMENT or node.op in _TRANSPARENT:
             node = node.src[0]
-        return node.op in (*_MEMORY, Op.CONST)
+        return node.op in _TABLES
 
     def _new_memory(self, dtype: DType, elements: int, device: str) -> UOp:
         slot = self._next_slot
@@ -345,27 +353,15 @@ class _Rangeify:
             for get, memory in self._memory.items()
             if get.op is Op.GET and get.src[0] is node
         }
-        recurrence = self._recurrences[node]
         device = self._device_of(node)
-        if not recurrence.is_elementwise:
-            for state in recurrence.states:
-                dtype, count = state.initial.dtype, elements_of(state.shape)
-                if state.position not in results:
-                    results[state.position] = self._new_memory(dtype, count, device)
-                recurrence.staging[state.position] = self._new_memory(dtype, count, device)
-        sink = recurrence.sink(results, self._element)
-        if sink is not None:
-            written = (*results.values(), *recurrence.staging.values())
-            slots = tuple(int(memory.arg.slot) for memory in written)
-            self._add(Kernel(sink, slots))
 
-    def _check_not_carried(self, node: UOp) -> None:
-        if node in self._carried and node.op is not Op.CONTIGUOUS:
-            raise UnsupportedError(
-                f"a {node.op.name} of shape {node.shape} stands inside a recurrence.",
-                why="it needs memory of its own at every step, which a loop body cannot have.",
-                fix="compute it before the recurrence, or from values that do not depend on it.",
-            )
+        def new_memory(dtype: DType, elements: int) -> UOp:
+            return self._new_memory(dtype, elements, device)
+
+        sink = kernel_of_steps(self._recurrences[node], results, self._element, new_memory)
+        if sink is not None:
+            slots = tuple(slot_of(memory) for memory in stored_to(toposort((sink,))))
+            self._add(Kernel(sink, slots))
 
     def _build_scatter(self, node: UOp, place: Place, memory: UOp, offset: UOp) -> None:
         base, value, *positions = node.src
@@ -521,7 +517,7 @@ class _Rangeify:
             valid = valid & inside
         where = (*indices, *place.indices[rank:])
         outside = TRUE
-        while table not in self._memory and table.op not in _MEMORY and table.op is not Op.CONST:
+        while table not in self._memory and table.op not in _TABLES:
             if table.op in _TRANSPARENT:
                 table = table.src[0]
                 continue
@@ -531,8 +527,10 @@ class _Rangeify:
         valid = valid & outside
         if table.op is Op.CONST:
             return table if valid is TRUE else valid.where(table, 0)
-        held = self._memory.get(table)
-        buffer = held if held is not None else self._leaf(table)
+        if table.op is Op.STATE:
+            buffer = self._recurrences[place.kernel].held[table.arg.position]
+        else:
+            buffer = self._memory.get(table) or self._leaf(table)
         return _address(buffer, flat_offset(where, table.shape), valid)
 
     def _leaf(self, node: UOp) -> UOp:
@@ -551,6 +549,15 @@ class _Rangeify:
         stand_in = make(Op.PARAM, param.dtype, (), arg)
         self.result.versions[stand_in] = version
         return stand_in
+
+
+def _not_carried(node: UOp) -> UnsupportedError:
+    return UnsupportedError(
+        f"a {node.op.name} of shape {node.shape} stands inside a recurrence.",
+        why="it needs memory of its own at every step, which a loop body cannot have.",
+        fix="compute it before the recurrence, or from values that do not depend on it; a SCATTER "
+        "may be the next value of the state that it scatters into.",
+    )
 
 
 def _whole_stores(stores: list[UOp]) -> dict[UOp, UOp]:

@@ -1,17 +1,16 @@
-"""A long reduction to few elements becomes many short ones and a last one, so that workers share it.
+"""A long reduction to few elements becomes many short ones and a last one: workers share it.
 
 before   REDUCE(x[4096, 4096], axes 0 and 1; ADD)
 after    REDUCE(REDUCE(x, axis 1; ADD), axis 0; ADD)
 
-The inner reduction is a kernel of its own (`fuse.py` stores what a reduction reduces). How it is cut
-depends on the sizes alone, so that a sum has one order on every machine.
+The inner reduction is a kernel of its own (`fuse.py` stores what a reduction reduces). How it is
+cut depends on the sizes alone, so that a sum has one order on every machine.
 """
 
 from __future__ import annotations
 
-from tiny_ir import Op, RuleSet, UOp, node, rule
-
 from tiny_codegen.kernels.views import elements_of
+from tiny_ir import Op, RuleSet, UOp, node, rule
 
 FEW_ELEMENTS = 32
 """Results below this many leave workers idle."""

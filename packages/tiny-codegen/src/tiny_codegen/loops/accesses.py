@@ -21,5 +21,6 @@ def loads_of(root: UOp) -> list[UOp]:
 
 
 def stores_of(root: UOp) -> list[UOp]:
-    """The STORE nodes of a kernel."""
-    return [node for node in toposort((root,)) if node.op is Op.STORE]
+    """The STORE nodes of a kernel that write memory."""
+    nodes = toposort((root,))
+    return [node for node in nodes if node.op is Op.STORE and node.src[0].op is Op.INDEX]

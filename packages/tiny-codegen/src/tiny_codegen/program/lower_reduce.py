@@ -42,15 +42,15 @@ def lower_reduce(sink: UOp, target: Target) -> UOp:
         if node in done:
             stack.pop()
             continue
-        place = places.get(node)
-        together = groups[place] if place is not None else [node]
+        shared = places.get(node)
+        together = groups[shared] if shared is not None else [node]
         missing = [source for member in together for source in member.src if source not in done]
         if missing:
             stack += missing
             continue
         stack.pop()
-        if place is not None:
-            _accumulate(together, place, registers, done, target)
+        if shared is not None:
+            _accumulate(together, shared, registers, done, target)
         else:
             src = tuple([done[source] for source in node.src])
             done[node] = node if src == node.src else rebuild(node, src)
