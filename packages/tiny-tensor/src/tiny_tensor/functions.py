@@ -158,7 +158,7 @@ class FunctionMethods(ElementwiseMethods):
             large = x > LARGE
             small = large.where(1.0, x)
             near = (small + small * small / ((small * small + 1.0).sqrt() + 1.0)).log1p()
-            return large.where(x.log() + math.log(2), near)
+            return large.where(large.where(x, 1.0).log() + math.log(2), near)
 
         return self._composed(lambda x: _odd(x, positive))
 
@@ -169,7 +169,7 @@ class FunctionMethods(ElementwiseMethods):
             large = x > LARGE
             above = large.where(2.0, x) - 1.0
             near = (above + (above * 2.0 + above * above).sqrt()).log1p()
-            return large.where(x.log() + math.log(2), near)
+            return large.where(large.where(x, 1.0).log() + math.log(2), near)
 
         return self._composed(formula)
 

@@ -43,6 +43,8 @@ def float_quotient(a: UOp, b: UOp) -> UOp:
         `float_divmod` of CPython: what is left after the remainder divides without a rest, but
         for the rounding of the division, so that the nearest whole number is the quotient.
     """
+    if a.dtype.nbytes < dtypes.float32.nbytes:
+        return float_quotient(a.cast(dtypes.float32), b.cast(dtypes.float32)).cast(a.dtype)
     quotient = make(Op.FDIV, None, (a, b))
     whole = make(Op.FDIV, None, (a - float_modulo(a, b), b))
     below = whole.alu(Op.FLOOR)
