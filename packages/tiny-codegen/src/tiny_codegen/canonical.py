@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tiny_ir import Op, ParamArg, RangeArg, UOp, make, rebuild, toposort
-
 from tiny_codegen.buffers import stored_to
+from tiny_ir import Op, ParamArg, RangeArg, UOp, make, rebuild, toposort
 
 
 def canonical(sink: UOp) -> tuple[UOp, tuple[int, ...]]:

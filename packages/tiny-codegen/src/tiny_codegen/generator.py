@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from time import perf_counter
 
-from tiny_ir import Op, Rule, UOp, bounds, observing, toposort, verify, verify_program
+from tiny_codegen.buffers import loaded_from, stored_to
+from tiny_codegen.canonical import canonical
+from tiny_codegen.kernels.kernel import Kernel
+from tiny_codegen.kernels.order import Ordered, order
+from tiny_codegen.kernels.rangeify import rangeify
+from tiny_codegen.loops.choose import choose
+from tiny_codegen.loops.work import operations_of
+from tiny_codegen.pipeline import GRAPH_PIPELINE, KERNEL_PIPELINE
+from tiny_codegen.program.linearize import linearize
+from tiny_codegen.stage import LoopChoice, PluginSlot, Row, Stage
+from tiny_ir import Op, Rule, UOp, observing, toposort, verify, verify_program
 from tiny_plugin import (
     Argument,
     Copy,
@@ -22,17 +32,6 @@ from tiny_plugin import (
     Variable,
     replace,
 )
-
-from tiny_codegen.buffers import loaded_from, stored_to
-from tiny_codegen.canonical import canonical
-from tiny_codegen.kernels.kernel import Kernel
-from tiny_codegen.kernels.order import Ordered, order
-from tiny_codegen.kernels.rangeify import rangeify
-from tiny_codegen.loops.choose import choose
-from tiny_codegen.pipeline import GRAPH_PIPELINE, KERNEL_PIPELINE
-from tiny_codegen.program.linearize import linearize
-from tiny_codegen.stage import LoopChoice, PluginSlot, Row, Stage
-
 
 CACHE_LINE = 64
 """Bytes at whose multiples every packed copy starts; scratch memory is aligned to as much."""
@@ -197,21 +196,12 @@ def program_of(
             if n.op is Op.SCRATCH and n.arg.space == "scratch"
         ),
         variables=tuple(Variable(*variable) for variable in variables),
-        estimates=_estimates(nodes, arguments),
+        estimates=Estimates(
+            operations_of(kernel),
+            sum(argument.elements * argument.dtype.nbytes for argument in arguments),
+        ),
         actions=actions,
     )
-
-
-def _estimates(nodes: list[UOp], arguments: tuple[Argument, ...]) -> Estimates:
-    iterations = 1
-    for node in nodes:
-        if node.op is Op.RANGE:
-            iterations *= int(bounds(node)[1]) + 1
-    floats = sum(
-        1 for node in nodes if node.dtype.is_float and node.src and node.op is not Op.INDEX
-    )
-    nbytes = sum(argument.elements * argument.dtype.nbytes for argument in arguments)
-    return Estimates(iterations * max(1, floats), nbytes)
 
 
 def _copy_of(kernel: Kernel) -> Copy:

@@ -12,6 +12,7 @@ from tiny_codegen.program.flatten_effects import flatten_effects
 from tiny_codegen.program.lower_reduce import lower_reduce
 from tiny_codegen.program.narrow_indices import NARROW_INDICES
 from tiny_codegen.program.number_registers import number_registers
+from tiny_codegen.program.skip_rare_work import SKIP_RARE_WORK
 from tiny_codegen.program.widen_memory import widen_memory
 from tiny_codegen.stage import LoopChoice, PluginSlot, Row, Stage
 from tiny_ir import GRAPH_LEVEL, KERNEL_LEVEL, PROGRAM_LEVEL, SIMPLIFY
@@ -40,6 +41,7 @@ KERNEL_PIPELINE: tuple[Row, ...] = (
     Stage("narrow indices", NARROW_INDICES, PROGRAM_LEVEL),  # machines have no weakint
     PluginSlot("program", PROGRAM_LEVEL),
     Stage("decompose", DECOMPOSE, PROGRAM_LEVEL),  # divides and shifts by bounds of integers
+    Stage("skip rare work", SKIP_RARE_WORK, PROGRAM_LEVEL),  # functions have their slow sides now
     Stage("flatten effects", flatten_effects, PROGRAM_LEVEL),
     Stage("number registers", number_registers, PROGRAM_LEVEL),  # last: no stage adds any after it
 )

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import prod
 
+from tiny_codegen.buffers import loaded_from, memory_of, stored_to
+from tiny_codegen.loops.ranges import axis, next_number, replace_range, size_of_axis, with_kind
 from tiny_ir import (
     ArgumentError,
     AxisKind,
@@ -25,9 +27,6 @@ from tiny_ir import (
     substitute,
     toposort,
 )
-
-from tiny_codegen.buffers import loaded_from, memory_of, stored_to
-from tiny_codegen.loops.ranges import axis, next_number, replace_range, size_of_axis, with_kind
 
 
 class ActionError(ArgumentError):

@@ -6,11 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import prod
 
-from tiny_ir import AxisKind, Op, UOp, bounds, toposort
-from tiny_plugin import Options, Target
-
 from tiny_codegen.buffers import memory_of
-from tiny_codegen.loops.accesses import loads_of, stores_of, stride
+from tiny_codegen.loops.accesses import loads_of, stride
 from tiny_codegen.loops.actions import (
     ActionError,
     may_shift,
@@ -24,18 +21,18 @@ from tiny_codegen.loops.actions import (
     unroll,
     vectorize,
 )
+from tiny_codegen.loops.lanes import FEWEST_LANES, choose_lanes
 from tiny_codegen.loops.order_axes import best_order, reads_of_a_copy
 from tiny_codegen.loops.ranges import by_number, ranges_of, size_of_axis
 from tiny_codegen.loops.tile import LATENCY, choose_tile
+from tiny_codegen.loops.work import operations_of
+from tiny_ir import AxisKind, Op, UOp, toposort
+from tiny_plugin import Options, Target
 
 PARALLEL_WORK = 1 << 16
 """Elementary operations below which waking a second worker costs more than it saves."""
 CHUNKS_PER_CORE = 4
 """Chunks a worker takes on average: enough to even out what the machine does besides."""
-FEWEST_LANES = 4
-"""Fewer lanes than this are not worth a wide value."""
-GATHER_COST = 8
-"""What a lane-by-lane access costs beside a wide one."""
 
 
 def choose(root: UOp, target: Target, options: Options) -> tuple[UOp, tuple[str, ...]]:
@@ -53,27 +50,8 @@ def choose(root: UOp, target: Target, options: Options) -> tuple[UOp, tuple[str,
 
 
 def _choose_lanes(root: UOp, target: Target, applied: list[str]) -> UOp:
-    if target.form != "wide" or not target.vector_nbytes:
-        return root
-    widest = max((node.dtype.nbytes for node in toposort((root,)) if node.dtype.nbytes), default=1)
-    lanes = target.vector_nbytes[0] // max(widest, 1)
-    best: tuple[int, UOp] | None = None
-    for axis in ranges_of(root):
-        size = size_of_axis(axis)
-        if (
-            size is None
-            or size < FEWEST_LANES
-            or axis.arg.kind not in (AxisKind.LOOP, AxisKind.REDUCE)
-        ):
-            continue
-        cost = _lane_cost(root, axis)
-        if size < lanes:
-            cost += 1
-        if best is None or cost <= best[0]:
-            best = (cost, axis)
-    if best is None:
-        return root
-    return _vectorized(root, best[1], lanes, applied)
+    chosen = choose_lanes(root, target)
+    return root if chosen is None else _vectorized(root, *chosen, applied)
 
 
 def _merged(root: UOp, applied: list[str]) -> UOp:
@@ -156,7 +134,7 @@ def _may_shift(root: UOp, axis: UOp) -> bool:
         for other in end.src[1:]
         if other is not axis and other.op is Op.RANGE and other.arg.kind is AxisKind.LOOP
     ]
-    if max(others, default=1) < 2 and _work(root) >= PARALLEL_WORK:
+    if max(others, default=1) < 2 and operations_of(root) >= PARALLEL_WORK:
         return False
     return may_shift(root, axis)
 
@@ -197,23 +175,8 @@ def _unroll_by(root: UOp, axis: UOp, factor: int, applied: list[str]) -> UOp:
     return unroll(root, inner)
 
 
-def _lane_cost(root: UOp, axis: UOp) -> int:
-    cost = 0
-    for store in stores_of(root):
-        step = stride(store.src[0].src[1], axis)
-        if axis.arg.kind is AxisKind.LOOP and step != 1:
-            cost += GATHER_COST * 2
-        if axis.arg.kind is AxisKind.REDUCE:
-            cost += 2
-    for load in loads_of(root):
-        step = stride(load.src[1], axis)
-        if step not in (0, 1):
-            cost += GATHER_COST
-    return cost
-
-
 def _choose_threads(root: UOp, target: Target, applied: list[str]) -> UOp:
-    if target.cores < 2 or not target.grid_limits or _work(root) < PARALLEL_WORK:
+    if target.cores < 2 or not target.grid_limits or operations_of(root) < PARALLEL_WORK:
         return root
     for effect in root.src:
         for axis in by_number(source for source in effect.src if source.op is Op.RANGE):
@@ -271,19 +234,8 @@ def _is_worth_packing(load: UOp, axes: Sequence[UOp], target: Target) -> bool:
     )
     if nbytes > second:
         return False
-    if len(load.src) > 2:
-        return True
+    if len(load.src) > 2 or stride(load.src[1], axes[-1]) not in (0, 1):
+        return True  # a guard or a gather, at each read
     whole = memory_of(load)
     elements = whole.arg.elements if whole.op is Op.PARAM else 0
     return nbytes > first and elements * load.dtype.nbytes > second // 2
-
-
-def _work(root: UOp) -> int:
-    """Elementary operations of a kernel: what each node computes times its iterations."""
-    nodes = toposort((root,))
-    iterations = 1
-    for node in nodes:
-        if node.op is Op.RANGE:
-            iterations *= int(bounds(node)[1]) + 1
-    operations = sum(1 for node in nodes if node.shape == () and node.dtype.nbytes)
-    return iterations * max(1, operations // 4)

@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from itertools import permutations
 from math import prod
 
+from tiny_codegen.loops.accesses import loads_of, stride
+from tiny_codegen.loops.ranges import size_of_axis
 from tiny_ir import AxisKind, Op, UOp, toposort
 from tiny_plugin import Target
-
-from tiny_codegen.loops.accesses import loads_of
-from tiny_codegen.loops.ranges import size_of_axis
 
 MOST_AXES = 5
 """Orders of more axes than this are not tried: there would be too many."""
@@ -25,8 +24,8 @@ CACHE_SHARE = 0.5
 LEVEL_COST = (1.0, 4.0, 16.0)
 """What a byte from beyond the first, second, third cache costs, beside one from the first."""
 
-GUARD_COST = 4.0
-"""What guarding a byte costs: a comparison, a masked load."""
+SLOW_COST = 4.0
+"""What a byte costs whose read is guarded, or gathered lane by lane."""
 READ_AGAIN = 8
 """Reads of one packed copy from which on the copy costs less than it gains."""
 
@@ -35,7 +34,7 @@ READ_AGAIN = 8
 class _Load:
     axes: frozenset[UOp]
     nbytes: int
-    is_guarded: bool
+    is_slow: bool
 
 
 def best_order(root: UOp, target: Target) -> tuple[UOp, ...] | None:
@@ -48,7 +47,7 @@ def best_order(root: UOp, target: Target) -> tuple[UOp, ...] | None:
         return None
     inner = [a for a in _all_axes(root) if a not in loops]
     loads = [
-        _Load(frozenset(_axes_below(load)), load.dtype.nbytes, len(load.src) > 2)
+        _Load(frozenset(_axes_below(load)), load.dtype.nbytes, _is_slow(root, load))
         for load in loads_of(root)
     ]
     costs = {
@@ -78,9 +77,9 @@ def _cost(load: _Load, order: Sequence[UOp], inner: Sequence[UOp], target: Targe
             if axis not in load.axes and below > CACHE_SHARE * cache:
                 traffic *= size_of_axis(axis) or 1
         cost += traffic * weight
-    if load.is_guarded:
+    if load.is_slow:
         reads = load.nbytes * prod(size_of_axis(a) or 1 for a in (*order, *inner))
-        cost += GUARD_COST * reads / reads_of_a_copy(load.axes, order)
+        cost += SLOW_COST * reads / reads_of_a_copy(load.axes, order)
     return cost
 
 
@@ -96,6 +95,11 @@ def reads_of_a_copy(axes: frozenset[UOp], order: Sequence[UOp]) -> int:
 
 def _footprint(load: _Load, axes: Sequence[UOp]) -> int:
     return load.nbytes * prod(size_of_axis(a) or 1 for a in axes if a in load.axes)
+
+
+def _is_slow(root: UOp, load: UOp) -> bool:
+    lanes = [a for a in _all_axes(root) if a.arg.kind in (AxisKind.LANE, AxisKind.REDUCE_LANE)]
+    return len(load.src) > 2 or any(stride(load.src[1], axis) not in (0, 1) for axis in lanes)
 
 
 def _axes_below(load: UOp) -> list[UOp]:

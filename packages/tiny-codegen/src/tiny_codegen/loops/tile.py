@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from itertools import combinations, product
 from math import prod
 
-from tiny_ir import AxisKind, Op, UOp, toposort
-from tiny_plugin import Target
-
 from tiny_codegen.loops.accesses import loads_of, stores_of
 from tiny_codegen.loops.actions import may_shift
 from tiny_codegen.loops.ranges import ranges_of, size_of_axis
+from tiny_ir import AxisKind, Op, UOp, toposort
+from tiny_plugin import Target
 
 LARGEST_FACTOR = 12
 """Copies along one axis; more lengthen the kernel and gain nothing."""

@@ -45,7 +45,7 @@ def float_is_made_to_fit(root: UOp, x: UOp, target: Target | None) -> UOp | None
 
 
 def _fits(cast: UOp) -> bool:
-    """Whether the source is a number inside the integer, or else zero, as it is made to be below."""
+    """Whether the source is a number inside the integer or zero, as it is made to be below."""
     chosen = cast.src[0]
     if chosen.op is not Op.WHERE or cast.dtype not in _ENDS:
         return False

@@ -6,6 +6,8 @@ after    END(STORE(INDEX(p, o*4 + IOTA 4), SPLAT(x)), o)
 
 from __future__ import annotations
 
+from tiny_codegen.buffers import memory_of
+from tiny_codegen.scopes import scopes_of
 from tiny_ir import (
     AxisKind,
     Op,
@@ -21,9 +23,6 @@ from tiny_ir import (
     toposort,
 )
 from tiny_plugin import Target
-
-from tiny_codegen.buffers import memory_of
-from tiny_codegen.program.scopes import scopes_of
 
 _LANES = (AxisKind.LANE, AxisKind.REDUCE_LANE)
 

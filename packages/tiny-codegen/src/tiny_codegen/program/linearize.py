@@ -9,9 +9,8 @@ computed before it.
 
 from __future__ import annotations
 
+from tiny_codegen.scopes import Scope, by_number, scopes_of
 from tiny_ir import Op, UOp, toposort
-
-from tiny_codegen.program.scopes import Scope, by_number, scopes_of
 
 
 def linearize(sink: UOp) -> tuple[UOp, ...]:

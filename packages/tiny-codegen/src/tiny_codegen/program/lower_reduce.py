@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tiny_codegen.identities import identity_of
+from tiny_codegen.scopes import Scope, by_number, scope_of, scopes_of
 from tiny_ir import Op, RangeArg, RegisterArg, UOp, const, make, rebuild, substitute, toposort
 from tiny_plugin import Target
-
-from tiny_codegen.identities import identity_of
-from tiny_codegen.program.scopes import Scope, by_number, scope_of, scopes_of
 
 _Place = tuple[tuple[UOp, ...], Scope]
 
@@ -73,7 +72,7 @@ def _accumulate(
         value = done[node.src[0]]
         lanes = tuple(int(size) for size in value.shape if isinstance(size, int))
         register = make(Op.REGISTER, value.dtype, (), RegisterArg(registers[node], lanes))
-        identity = const(value.dtype, identity_of(node.arg.op, value.dtype))
+        identity = const(value.dtype, _start_of(node.arg.op, value))
         start = register.after(*outer).store(identity)
         current = make(Op.LOAD, None, (register.after(start, *axes),))
         accumulators.append(register)
@@ -93,6 +92,12 @@ def _combined(op: Op, value: UOp, current: UOp, target: Target) -> UOp:
             condition, term, _ = value.src
             return condition.where(_combined(op, term, current, target), current)
     return make(op, None, (current, value))
+
+
+def _start_of(op: Op, value: UOp) -> bool | int | float:
+    """The neutral element; 0.0 where terms are left out, for each of them stands for a 0.0."""
+    leaves_out = op is Op.ADD and value.op is Op.WHERE and _is_zero(value.src[2])
+    return 0 if leaves_out else identity_of(op, value.dtype)
 
 
 def _is_zero(node: UOp) -> bool:
