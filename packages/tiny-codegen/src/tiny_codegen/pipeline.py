@@ -21,10 +21,10 @@ GRAPH_PIPELINE: tuple[Row, ...] = (
     PluginSlot("graph", GRAPH_LEVEL),
     Stage("split reduce", SPLIT_REDUCE, GRAPH_LEVEL),  # before fuse: each part is a kernel
 )
-# kernels/rangeify.py (movement to index, with fuse.py) and kernels/order.py then make kernels of the
-# graph. What follows is done to each different kernel once.
+# kernels/rangeify.py (movement to index, with fuse.py) and kernels/order.py then make kernels of
+# the graph. What follows is done to each different kernel once.
 KERNEL_PIPELINE: tuple[Row, ...] = (
-    # kernel: what is computed
+    # what a kernel computes
     Stage("simplify", SIMPLIFY, KERNEL_LEVEL),  # first: all that follows sees canonical indices
     Stage("collapse reduce", COLLAPSE_REDUCE, KERNEL_LEVEL),  # before loops: fewer of them
     PluginSlot("kernel", KERNEL_LEVEL),

@@ -65,9 +65,9 @@ def reduction_of_reductions_is_one(reduce: UOp) -> UOp | None:
     value, *axes = reduce.src
     if _is_same_reduction(value, reduce):
         return value.src[0].reduce(reduce.arg.op, ranges=(*axes, *value.src[1:]))
-    if reduce.arg.op is Op.ADD and value.op is Op.WHERE and _is_same_reduction(value.src[1], reduce):
+    if reduce.arg.op is Op.ADD and value.op is Op.WHERE:
         condition, inner, other = value.src
-        if other.op is Op.CONST and other.arg == 0:
+        if _is_same_reduction(inner, reduce) and other.op is Op.CONST and other.arg == 0:
             term = condition.where(inner.src[0], 0)
             return term.reduce(Op.ADD, ranges=(*axes, *inner.src[1:]))
     return None

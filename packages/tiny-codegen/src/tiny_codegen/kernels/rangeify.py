@@ -491,7 +491,8 @@ class _Rangeify:
         if op is Op.PAD:
             _, valid = source_position(node, place.indices)
             source = elements[0]
-            if valid is TRUE or (source.op is Op.INDEX and source.src[2:] == (place.valid & valid,)):
+            guard = source.src[2:] if source.op is Op.INDEX else ()
+            if valid is TRUE or guard == (place.valid & valid,):
                 return source  # an element guarded by this very bool is 0 where it is not valid
             return valid.where(elements[0], const(node.dtype, 0))
         if op in MOVEMENT:

@@ -213,7 +213,7 @@ def _choose_packs(root: UOp, target: Target, applied: list[str]) -> UOp:
 
 
 def _packed_axes(root: UOp, load: UOp) -> list[UOp]:
-    """The axes to pack a load along: reductions, copies and lanes; none where that gains nothing."""
+    """The axes to pack a load along: reductions, copies, lanes; none where that gains nothing."""
     below = [node for node in toposort(load.src[1:]) if node.op is Op.RANGE]
     lanes = [a for a in below if a.arg.kind in (AxisKind.LANE, AxisKind.REDUCE_LANE)]
     inner = [a for a in below if a.arg.kind is AxisKind.REDUCE]
