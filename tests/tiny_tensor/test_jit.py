@@ -8,7 +8,7 @@ import numpy
 import pytest
 
 from tiny_ir import JitError
-from tiny_tensor import Session, Tensor, TinyJit, jit
+from tiny_tensor import Session, Tensor, TinyJit, Variable, jit
 
 pytestmark = pytest.mark.usefixtures("session")
 
@@ -350,3 +350,43 @@ def test_an_error_inside_leaves_tensors_as_they_were(session: Session) -> None:
         fails(Tensor([5, 6]))
     assert session.capture is None
     assert x.tolist() == [1, 2]
+
+
+def test_a_bound_size_is_no_part_of_the_key(session: Session) -> None:
+    n = Variable("n", 1, 10)
+
+    @jit
+    def part(x: Tensor, k: object) -> tuple[Tensor, Tensor]:
+        return x[:k] * 2, x[:k].sum()
+
+    for k in (2, 7, 10):
+        doubled, total = part(Tensor.arange(10), n.bind(k))
+        assert doubled.tolist() == [2 * i for i in range(k)]
+        assert total.item() == sum(range(k))
+    assert part.captures() == 1
+
+
+def test_an_argument_of_bound_size_is_captured_once() -> None:
+    n = Variable("n", 1, 10)
+    x = Tensor.arange(10)
+
+    @jit
+    def doubled(part: Tensor) -> Tensor:
+        return part * 2
+
+    for k in (2, 7):
+        assert doubled(x[: n.bind(k)]).tolist() == [2 * i for i in range(k)]
+    assert doubled.captures() == 1
+
+
+def test_a_bound_index_is_written() -> None:
+    place = Variable("place", 0, 9)
+    x = Tensor.zeros(10, dtype="int32")
+
+    @jit
+    def put(at: object, value: Tensor) -> Tensor:
+        x[at].assign(value)
+        return x.sum()
+
+    assert [put(place.bind(k), Tensor(k)).item() for k in (1, 4, 9)] == [1, 5, 14]
+    assert x.tolist() == [0, 1, 0, 0, 4, 0, 0, 0, 0, 9]

@@ -4,6 +4,7 @@ from tiny_ir import DType, TinyError, dtypes
 from tiny_tensor.jit import TinyJit, jit
 from tiny_tensor.session import Session, current_session
 from tiny_tensor.tensor import Tensor
+from tiny_tensor.variable import Variable
 
 __all__ = [
     "DType",
@@ -11,6 +12,7 @@ __all__ = [
     "Tensor",
     "TinyError",
     "TinyJit",
+    "Variable",
     "current_session",
     "dtypes",
     "jit",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from tiny_ir import JitError, Op, UOp
+from tiny_ir import JitError, Op, Size, UOp, substitute, toposort
 from tiny_tensor.arrays import is_array
 from tiny_tensor.tensor_core import TensorCore
 
@@ -41,7 +41,8 @@ class CallArguments:
                 position = self._positions.setdefault(id(value), len(self.tensors))
                 if position == len(self.tensors):
                     self.tensors.append(value)
-                return ("tensor", position, value.shape, value.dtype, value.device)
+                shape = tuple([self._key_of_size(size) for size in value.shape])
+                return ("tensor", position, shape, value.dtype, value.device)
             case tuple() | list():
                 return (type(value), *[self._key_of(item) for item in value])
             case dict():
@@ -64,9 +65,17 @@ class CallArguments:
         self.kept.append(value)
         return (type(value), id(value))
 
+    def _key_of_size(self, size: Size) -> Size:
+        """A size without the numbers that its variables are bound to."""
+        if isinstance(size, int):
+            return size
+        binds = [node for node in toposort((size,)) if node.op is Op.BIND]
+        return substitute(size, {bind: self._variable_of(bind) for bind in binds})
+
     def _key_of_node(self, value: UOp) -> Key:
-        if value.op is not Op.BIND:
-            return (UOp, value)
+        return (UOp, self._variable_of(value) if value.op is Op.BIND else value)
+
+    def _variable_of(self, value: UOp) -> UOp:
         variable = value.src[0]
         if self.numbers.setdefault(variable, value) is not value:
             raise JitError(
@@ -74,7 +83,7 @@ class CallArguments:
                 why="a variable stands for one number.",
                 fix="use a second variable.",
             )
-        return (UOp, variable)
+        return variable
 
     def with_tensors(
         self, tensors: Sequence[TensorCore]

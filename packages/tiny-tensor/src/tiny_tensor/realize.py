@@ -30,7 +30,7 @@ def realize(tensors: Sequence[TensorCore], session: Session) -> None:
         return
     with session.lock:
         done: dict[UOp, UOp] = {}
-        wanted = {session.finished.resolve(tensor.uop, done): tensor.device for tensor in tensors}
+        wanted = {session.finished.resolve(tensor.whole, done): tensor.device for tensor in tensors}
         compute(wanted, session)
 
 

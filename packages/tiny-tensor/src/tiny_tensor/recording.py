@@ -50,6 +50,7 @@ class Recording:
     ) -> None:
         self._session = session
         self._kept = arguments.kept
+        self._numbers = arguments.numbers
         self._draws = capture.draws
         self._position, self._key = capture.position, capture.key
         self._inputs = dict(capture.inputs)
@@ -105,6 +106,8 @@ class Recording:
             boxes = [(box, self._opened(box)) for box in self._boxes]
             self._compute_pending(arguments, [storage for _, storage in boxes])
             actual = {buffer: buffer for buffer in self._constants}
+            for variable, bind in self._numbers.items():
+                actual[bind] = arguments.numbers[variable]
             for box, storage in boxes:
                 actual[box.buffer] = self._whole_buffer(storage, box.buffer.arg.device)
             for buffer, number in self._inputs.items():

@@ -57,7 +57,7 @@ class Storage:
         _check_writable(chain)
         if 0 in view.shape:
             return
-        if all(node.op in _INVERSES for node in chain):
+        if is_whole(view, newest):
             # The whole is written: the value is the newer version.
             for node in chain:
                 value = _INVERSES[node.op](node, value)
@@ -90,6 +90,11 @@ def chain_above(view: UOp, base: UOp) -> list[UOp]:
         chain.append(view)
         view = view.src[0]
     return chain
+
+
+def is_whole(view: UOp, base: UOp) -> bool:
+    """Whether a view of `base` has all of its elements, each once."""
+    return all(node.op in _INVERSES for node in chain_above(view, base))
 
 
 def memory_below(node: UOp) -> UOp | None:

@@ -32,7 +32,7 @@ from tiny_tensor.arrays import is_array
 from tiny_tensor.axes import resolved_axis
 from tiny_tensor.broadcast import broadcast, broadcast_shape
 from tiny_tensor.session import Session, current_session
-from tiny_tensor.storage import Storage
+from tiny_tensor.storage import Storage, is_whole
 
 Core = TypeVar("Core", bound="TensorCore")
 Scalar: TypeAlias = bool | int | float
@@ -90,6 +90,12 @@ class TensorCore:
             node = newest if node is version else substitute(node, {version: newest})
             self._seen = (newest, node, None)
         return node
+
+    @property
+    def whole(self) -> UOp:
+        """What is computed for this tensor: its box, where it has all that is in it."""
+        node, newest = self.uop, self._storage.newest()
+        return newest if is_whole(node, newest) else node
 
     def settle(self, session: Session, done: dict[UOp, UOp]) -> None:
         """Let the box, and this view of it, lead to memory where their nodes have been computed."""
