@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Literal, Self, overload
 
 from tiny_ir import ArgumentError, Op, ShapeError, Size, UOp, const, dtypes, make
 from tiny_plugin import boundary
@@ -60,6 +60,29 @@ class PoolingMethods(ConvolutionMethods, IndexingMethods):
         total = windowed(wide.uop.pad(pairs), first, of).reduce(Op.ADD, axes)
         count = _counts(wide.uop, of if count_include_pad else None, full, of, first, axes)
         return self._apply(total / count.cast(wide.dtype)).cast(x.dtype)
+
+    @overload
+    def max_pool2d(
+        self,
+        kernel_size: Numbers = (2, 2),
+        stride: Numbers | None = None,
+        dilation: Numbers = 1,
+        padding: Sides = 0,
+        ceil_mode: bool = False,
+        return_indices: Literal[False] = False,
+    ) -> Self: ...
+
+    @overload
+    def max_pool2d(
+        self,
+        kernel_size: Numbers = (2, 2),
+        stride: Numbers | None = None,
+        dilation: Numbers = 1,
+        padding: Sides = 0,
+        ceil_mode: bool = False,
+        *,
+        return_indices: Literal[True],
+    ) -> tuple[Self, Self]: ...
 
     def max_pool2d(
         self,
