@@ -195,10 +195,10 @@ class Tensor(
         """
         node = broadcast(self._value_to_write(value), self.shape)
         session = current_session()
-        view = self.uop
         if session.capture is not None:
             session.capture.writes(self._storage)
-        self._storage.write(view, node, session, self.device)
+        with session.lock:
+            self._storage.write(self.uop, node, session, self.device)
         return self
 
     def _value_to_write(self, value: object) -> UOp:
