@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tiny_ir import DTypeError, ShapeError, WriteError
+from tiny_ir import DTypeError, ShapeError, WriteError, toposort
 from tiny_tensor import Session, Tensor
 
 pytestmark = pytest.mark.usefixtures("session")
@@ -158,3 +158,12 @@ def test_a_write_changes_no_dtype_and_no_shape() -> None:
     with pytest.raises(ShapeError):
         x.assign(Tensor([1, 2, 3]))
     assert x.tolist() == [1, 2]
+
+
+def test_writes_through_a_view_of_the_whole_do_not_pile_up() -> None:
+    count = Tensor([0]).reshape(())
+    for _ in range(3):
+        count.assign(count + 1)
+        count.realize()
+        assert len(toposort([count.uop])) == 2  # a view of memory
+    assert count.item() == 3
