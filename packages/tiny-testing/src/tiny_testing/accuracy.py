@@ -66,7 +66,7 @@ def floats_of_every_size(dtype: DType, count: int, seed: int = 0) -> Array:
 
 
 def special_floats(dtype: DType) -> Array:
-    """Return zeros, infinities, NaN, the smallest, the largest and other floats that break things."""
+    """Return zeros, infinities, NaN, the smallest, the largest and others that break things."""
     largest, normal, smallest = float(dtype.largest), dtype.smallest_normal, dtype.smallest
     sizes = [0.0, np.inf, largest, largest / 2, normal, normal / 2, float(smallest), 1.0, 2.0, 0.5]
     near_one = [1.0 - dtype.epsilon / 2, 1.0 + dtype.epsilon, 1.5, 3.0, np.pi, np.e, 0.1, 1e-4]
