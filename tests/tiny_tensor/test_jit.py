@@ -390,3 +390,21 @@ def test_a_bound_index_is_written() -> None:
 
     assert [put(place.bind(k), Tensor(k)).item() for k in (1, 4, 9)] == [1, 5, 14]
     assert x.tolist() == [0, 1, 0, 0, 4, 0, 0, 0, 0, 9]
+
+
+def test_gradients_that_are_left_behind_are_not_kept() -> None:
+    w = Tensor([2.0, 3.0])
+
+    @jit
+    def step(x: Tensor) -> Tensor:
+        loss = (w * x).sum()
+        loss.backward()
+        assert w.grad is not None
+        w.assign(w - w.grad)
+        return loss
+
+    x = Tensor([1.0, 10.0])
+    assert [step(x).item() for _ in range(2)] == [32.0, -69.0]
+    assert w.tolist() == [0.0, -17.0]
+    assert w.grad is None
+    assert x.grad is None

@@ -129,7 +129,10 @@ class Capture:
         Raises:
             JitError: it does.
         """
-        known = {id(tensor) for tensor in (*self.existing, *self.stand_ins, *returned)}
+        outside = [*self.stand_ins, *returned]
+        for tensor in outside:
+            tensor.grad = None
+        known = {id(tensor) for tensor in (*self.existing, *outside)}
         if self._kept(known):
             gc.collect()  # a cycle of objects may hold what nobody can reach
             if self._kept(known):
