@@ -469,7 +469,8 @@ def _are_effects(sources: tuple[UOp, ...]) -> Fault | None:
 
 def _after(node: UOp) -> Fault | None:
     # A write waits for the reads of what it overwrites.
-    return _are_effects(tuple([source for source in node.src[1:] if source.op is not Op.LOAD]))
+    reads = (Op.LOAD, Op.INDEX)
+    return _are_effects(tuple([source for source in node.src[1:] if source.op not in reads]))
 
 
 def _end(node: UOp) -> Fault | None:

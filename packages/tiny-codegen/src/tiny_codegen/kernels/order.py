@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tiny_codegen.kernels.join import join
 from tiny_codegen.kernels.kernel import Kernel, Version, slot_of
 from tiny_codegen.kernels.rangeify import Kernels, Temporary
 from tiny_ir import (
@@ -47,9 +48,8 @@ def order(found: Kernels) -> Ordered:
         reader, buffer = late
         _snapshot(kernels, temporaries, found, reader, buffer)
     sequence = _sorted(kernels, _with_reads_before_writes(kernels, found.versions, after))
-    return Ordered(
-        tuple(_with_slots(kernels[at], found.versions) for at in sequence), tuple(temporaries)
-    )
+    ordered = [_with_slots(kernels[at], found.versions) for at in sequence]
+    return Ordered(tuple(join(ordered)), tuple(temporaries))
 
 
 def _version(buffer: UOp, versions: dict[UOp, Version]) -> Version:
