@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from tiny_ir import SettingError, dtypes, live_nodes
+from tiny_ir import RunError, SettingError, dtypes, live_nodes
 from tiny_tensor import Session, Tensor, current_session
 
 
@@ -109,3 +109,10 @@ def test_a_setting_that_is_no_number_is_refused(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("TINY_CACHE_MB", "many")
     with Session(cache_folder=""), pytest.raises(SettingError, match="TINY_CACHE_MB"):
         (Tensor([1]) + 1).tolist()
+
+
+def test_a_tensor_stays_in_its_session(session: Session) -> None:
+    x = Tensor([1, 2]).realize()
+    with Session(cache_folder=""), pytest.raises(RunError, match="another Session"):
+        (x + 1).tolist()
+    assert (x + 1).tolist() == [2, 3]

@@ -78,6 +78,12 @@ def memory_of(buffer: UOp, session: Session) -> Memory:
     allocation = session.allocation_of(buffer)
     if allocation is not None:
         return allocation.memory
+    if not session.owns(buffer):
+        raise RunError(
+            "a tensor belongs to another Session.",
+            why="its memory is that of the Session it was made in.",
+            fix="use it in that Session, or take its data along: Tensor(x.numpy()).",
+        )
     if session.finished.is_overwritten(buffer):
         raise RunError(
             "a version of a tensor is asked for that no longer exists.",

@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     from tiny_tensor.tensor_core import TensorCore
 
 
+IDENTITY_BITS = 40
+"""Room for the BUFFERs of one Session; the bits above are a random number of its own."""
+
+
 class Device:
     """An opened runtime, and the memory that is taken from it."""
 
@@ -91,7 +95,8 @@ class Session:
         self.finished = Finished()
         self._live: dict[int, ref[TensorCore]] = {}
         # Identities are unique in the process, since nodes are.
-        self._identities = itertools.count(int.from_bytes(os.urandom(5), "little") << 20)
+        self._number = int.from_bytes(os.urandom(4), "little")
+        self._identities = itertools.count(self._number << IDENTITY_BITS)
 
     def __enter__(self) -> Self:
         _CURRENT.set((*_CURRENT.get(), self))
@@ -240,6 +245,10 @@ class Session:
         allocation = self.device(arg.device).arena.allocate(nbytes)
         self._memories[buffer] = allocation
         return allocation.memory
+
+    def owns(self, buffer: UOp) -> bool:
+        """Whether a BUFFER was made in this Session."""
+        return bool(buffer.arg.identity >> IDENTITY_BITS == self._number)
 
     def allocation_of(self, buffer: UOp) -> Allocation | None:
         """The memory of a BUFFER; None where it has none (yet, or any more)."""
