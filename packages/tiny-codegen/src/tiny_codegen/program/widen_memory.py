@@ -3,13 +3,18 @@
 before   LOAD(INDEX(p, base + IOTA 16))
 after    LOAD(INDEX(p, base; 16))
 
-Lanes in reverse order are loaded wide and shuffled; any other pattern stays lane by lane.
+Lanes in reverse order, and every second to fourth element, are loaded wide and shuffled; any other
+pattern stays lane by lane.
 """
 
 from __future__ import annotations
 
-from tiny_ir import Op, UOp, const, dtypes, make, rebuild, simplify, toposort
+from tiny_codegen.buffers import memory_of
+from tiny_ir import Op, UOp, bounds, const, dtypes, make, rebuild, simplify, toposort
 from tiny_plugin import Target
+
+WIDEST_STEP = 4
+"""Up to this step, loading what lies between the lanes costs less than loading lane by lane."""
 
 
 def widen_memory(sink: UOp, target: Target) -> UOp:
@@ -27,42 +32,64 @@ def widen_memory(sink: UOp, target: Target) -> UOp:
 
 
 def _wide_load(load: UOp) -> UOp:
-    found = _contiguous(load.src[0])
+    found = _lanes_of(load.src[0])
     if found is None:
         return load
-    address, step = found
+    base, step, lanes = found
     rest = load.src[1:]
+    memory = load.src[0].src[0]
     if step == 1:
-        return make(Op.LOAD, None, (address, *rest))
-    order = tuple(reversed(range(address.arg)))
-    if rest:
-        alternative, gate = rest
-        gate = make(Op.SHUFFLE, None, (gate,), order) if gate.shape else gate
-        if alternative.shape:
-            alternative = make(Op.SHUFFLE, None, (alternative,), order)
-        rest = (alternative, gate)
-    return make(Op.SHUFFLE, None, (make(Op.LOAD, None, (address, *rest)),), order)
+        return make(Op.LOAD, None, (_address(memory, base, lanes), *rest))
+    if step == -1:
+        order = tuple(reversed(range(lanes)))
+        wide = make(Op.LOAD, None, (_address(memory, base - (lanes - 1), lanes), *_in(order, rest)))
+        return make(Op.SHUFFLE, None, (wide,), order)
+    return load if rest else _every_other(load, memory, base, step, lanes)
+
+
+def _every_other(load: UOp, memory: UOp, base: UOp, step: int, lanes: int) -> UOp:
+    """Load everything between the lanes too, where that stays inside the buffer."""
+    if not 1 < step <= WIDEST_STEP or memory_of(memory).op is not Op.PARAM:
+        return load
+    elements = memory_of(memory).arg.elements
+    for skipped in range(step):
+        start = simplify(base - skipped)
+        low, high = bounds(start)
+        if 0 <= low and high + step * lanes <= elements:
+            wide = make(Op.LOAD, None, (_address(memory, start, step * lanes),))
+            order = tuple(skipped + step * lane for lane in range(lanes))
+            return make(Op.SHUFFLE, None, (wide,), order)
+    return load
+
+
+def _in(order: tuple[int, ...], rest: tuple[UOp, ...]) -> tuple[UOp, ...]:
+    """What a guarded load takes besides its address, with lanes in another order."""
+    return tuple(
+        make(Op.SHUFFLE, None, (source,), order) if source.shape else source for source in rest
+    )
 
 
 def _wide_store(store: UOp) -> UOp:
-    found = _contiguous(store.src[0])
+    found = _lanes_of(store.src[0])
     if found is None or found[1] != 1:
         return store
-    return make(Op.STORE, None, (found[0], *store.src[1:]))
+    base, _, lanes = found
+    return make(Op.STORE, None, (_address(store.src[0].src[0], base, lanes), *store.src[1:]))
 
 
-def _contiguous(address: UOp) -> tuple[UOp, int] | None:
-    """The wide address for lanes that step by 1 or -1, and that step."""
+def _address(memory: UOp, base: UOp, lanes: int) -> UOp:
+    return make(Op.INDEX, None, (memory, simplify(base)), lanes)
+
+
+def _lanes_of(address: UOp) -> tuple[UOp, int, int] | None:
+    """Where the first lane of a wide address is, the step between lanes, and their number."""
     if address.op is not Op.INDEX or address.arg is not None or address.shape == ():
         return None
-    lanes = int(address.shape[0])  # type: ignore[arg-type]  # lanes are always counted
     found = _affine(address.src[1])
-    if found is None or found[1] not in (1, -1):
+    if found is None or found[1] == 0:
         return None
-    base, step = found
-    if step == -1:
-        base = base - (lanes - 1)
-    return make(Op.INDEX, None, (address.src[0], simplify(base)), lanes), step
+    lanes = int(address.shape[0])  # type: ignore[arg-type]  # lanes are always counted
+    return (*found, lanes)
 
 
 def _affine(offset: UOp) -> tuple[UOp, int] | None:
