@@ -10,6 +10,7 @@ import pytest
 
 from tiny_ir import (
     SIMPLIFY,
+    SIMPLIFY_GATED,
     SIMPLIFY_INDEX,
     DType,
     Op,
@@ -26,6 +27,7 @@ from tiny_testing.evaluate import evaluate
 from tiny_testing.expressions import (
     LEAVES,
     anything,
+    condition,
     flat,
     loop,
     split_shape,
@@ -33,6 +35,7 @@ from tiny_testing.expressions import (
     values,
     variable,
 )
+from tiny_testing.expressions import number as random_number
 from tiny_testing.firings import check_firing, recorded_firings
 
 weakint, int32, float32, bool_ = dtypes.weakint, dtypes.int32, dtypes.float32, dtypes.bool_
@@ -408,3 +411,32 @@ def _typed(draw: random.Random, dtype: DType, depth: int) -> UOp:
     else:
         ops += [Op.FLOORDIV, Op.CDIV, Op.FLOORMOD, Op.CMOD, Op.AND, Op.OR, Op.XOR, Op.SHL, Op.SHR]
     return make(draw.choice(ops), None, sources)
+
+
+def test_offsets_are_simplified_under_their_gates() -> None:
+    shifted = i + 3
+    offset = shifted // 4 * 8 + shifted % 4
+    read = make(Op.PARAM, float32, (), ParamArg(0, 64, "cpu")).index(offset, shifted < 4)
+    shorter = rewrite(read, SIMPLIFY_GATED)
+    assert shorter.src[1] is number(3)
+    assert shorter.src[2] is i.eq(0) or shorter.src[2] is (i < 1)
+    assert check_firing(read, shorter, samples=30) > 0
+
+
+def test_conditions_that_others_imply_are_dropped() -> None:
+    both = (i * 4 + k < 8) & (i < 2) & (i * 3 + j < 40)
+    assert rewrite(both, SIMPLIFY_GATED) is (i < 2)
+    assert rewrite((i < 5) & (i // 2 < 3), SIMPLIFY_GATED) is (i < 5)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_is_simplified_under_a_condition_is_equal_where_it_holds(seed: int) -> None:
+    draw = random.Random(seed)
+    storage = make(Op.PARAM, int32, (), ParamArg(0, 4096, "cpu"))
+    for _ in range(20):
+        gate, offset = condition(draw, 2), random_number(draw, 3)
+        read = storage.index(offset, gate)
+        shorter = rewrite(read, SIMPLIFY_GATED)
+        for _ in range(25):
+            environment = values(draw)
+            assert evaluate(read, environment) == evaluate(shorter, environment), str(read)

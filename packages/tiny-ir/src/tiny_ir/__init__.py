@@ -1,7 +1,15 @@
 """The language of tiny: dtypes, UOps, rules and the rewrite engine."""
 
 from tiny_ir import dtypes
-from tiny_ir.algebra import SIMPLIFY, SIMPLIFY_INDEX, conjuncts, order_of, simplify
+from tiny_ir.algebra import (
+    SIMPLIFY,
+    SIMPLIFY_GATED,
+    SIMPLIFY_INDEX,
+    conjuncts,
+    order_of,
+    simplify,
+    simplify_given,
+)
 from tiny_ir.arguments import (
     AxisKind,
     BufferArg,
@@ -96,10 +104,12 @@ __all__ = [
     "KERNEL_LEVEL",
     "PROGRAM_LEVEL",
     "SIMPLIFY",
+    "SIMPLIFY_GATED",
     "SIMPLIFY_INDEX",
     "bounds",
     "conjuncts",
     "simplify",
+    "simplify_given",
     "WriteError",
     "VerificationError",
     "UnsupportedError",

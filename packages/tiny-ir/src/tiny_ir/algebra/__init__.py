@@ -5,6 +5,7 @@ index.py         sums, divisions and comparisons of mathematical integers, in on
 integers.py      laws of integers that wrap
 booleans.py      laws of bools and choices
 floats.py        the few laws that hold for every float
+given.py         what is used only where a condition holds
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from tiny_ir.algebra.booleans import BOOLEAN_RULES, conjuncts
 from tiny_ir.algebra.constants import CONSTANT_RULES
 from tiny_ir.algebra.floats import FLOAT_RULES
+from tiny_ir.algebra.given import gated_rules, simplify_given
 from tiny_ir.algebra.index import INDEX_RULES
 from tiny_ir.algebra.integers import INTEGER_RULES
 from tiny_ir.algebra.order import order_of
@@ -24,6 +26,9 @@ SIMPLIFY_INDEX = RuleSet((*CONSTANT_RULES, *INDEX_RULES, *BOOLEAN_RULES))
 
 SIMPLIFY = RuleSet((*CONSTANT_RULES, *INDEX_RULES, *BOOLEAN_RULES, *INTEGER_RULES, *FLOAT_RULES))
 """For whole kernels: every law of every dtype."""
+
+SIMPLIFY_GATED = RuleSet((*gated_rules(SIMPLIFY_INDEX), *SIMPLIFY_INDEX))
+"""As SIMPLIFY_INDEX, and each offset under its gate; slower, for one pass over a kernel."""
 
 
 def simplify(root: UOp) -> UOp:
@@ -44,4 +49,12 @@ def simplify(root: UOp) -> UOp:
     return rewrite(root, SIMPLIFY)
 
 
-__all__ = ["SIMPLIFY", "SIMPLIFY_INDEX", "conjuncts", "order_of", "simplify"]
+__all__ = [
+    "SIMPLIFY",
+    "SIMPLIFY_GATED",
+    "SIMPLIFY_INDEX",
+    "conjuncts",
+    "order_of",
+    "simplify",
+    "simplify_given",
+]

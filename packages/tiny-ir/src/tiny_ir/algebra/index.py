@@ -10,15 +10,13 @@ Weakint is a mathematical integer, so all of it holds for negative numbers too.
 from __future__ import annotations
 
 from tiny_ir.algebra.comparison import difference, is_below, is_equal, is_never_below
-from tiny_ir.algebra.division import as_node, joined, quotient, remainder, symbolic_division
+from tiny_ir.algebra.division import as_node, quotient, remainder, symbolic_division
 from tiny_ir.algebra.linear import (
     Terms,
     collect,
-    factors_of,
     is_short,
     merged,
-    product,
-    written,
+    product_of,
 )
 from tiny_ir.algebra.order import order_of
 from tiny_ir.bounds import bounds
@@ -89,30 +87,27 @@ def product_has_one_form(total: UOp, x: UOp, y: UOp) -> UOp | None:
         if x.op not in _COMPOUND and y.arg not in (0, 1) and not _is_fixed(x):
             return None
         return with_shape_of(total, as_node(collect(total)))
-    if x.op is Op.CONST:
-        return with_shape_of(total, as_node(collect(total)))
-    for one, other in ((x, y), (y, x)):
-        if one.op is Op.ADD and other.op is not Op.ADD and is_short(one):
-            return with_shape_of(total, _distributed(one, other))
-    if x.op is Op.ADD:
+    if not (is_short(x) and is_short(y)):
         return None
     left, right = collect(x), collect(y)
-    if len(left[0]) != 1 or len(right[0]) != 1 or left[1] or right[1]:
+    if len(right[0]) + (right[1] != 0) > 1:
+        left, right = right, left
+    if len(right[0]) + (right[1] != 0) > 1:
         return None
-    ((a, times),), ((b, more),) = left[0].items(), right[0].items()
-    return with_shape_of(total, written({product(factors_of(a) + factors_of(b)): times * more}, 0))
+    return with_shape_of(total, as_node(_distributed(left, right)))
 
 
-def _distributed(total: UOp, factor: UOp) -> UOp:
+def _distributed(total: tuple[Terms, int], factor: tuple[Terms, int]) -> tuple[Terms, int]:
     """(a + b) * n is a * n + b * n, so that divisions by n see what they divide."""
-    ((unit, times),) = collect(factor)[0].items()
-    terms, constant = collect(total)
+    terms, constant = total
+    if not factor[0]:
+        times = factor[1]
+        return {term: amount * times for term, amount in terms.items() if times}, constant * times
+    ((unit, times),) = factor[0].items()
     result: Terms = {}
     for term, amount in terms.items():
-        merged(result, {product(factors_of(term) + factors_of(unit)): amount * times})
-    if constant:
-        merged(result, {unit: constant * times})
-    return written(*joined(result, 0))
+        merged(result, {product_of(term, unit): amount * times})
+    return (merged(result, {unit: constant * times}) if constant else result), 0
 
 
 @rule(node((Op.FLOORDIV, Op.FLOORMOD), x, y, name="division"))
