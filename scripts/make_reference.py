@@ -12,8 +12,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from tiny_codegen.pipeline import PIPELINE
-from tiny_codegen.stage import LoopChoice, PluginSlot, Stage
+from tiny_codegen.pipeline import GRAPH_PIPELINE, KERNEL_PIPELINE
+from tiny_codegen.stage import PluginSlot
 from tiny_ir import OP_TABLE
 
 ROOT = Path(__file__).parents[1]
@@ -76,15 +76,11 @@ def reasons_for_places() -> dict[str, str]:
 def stage_rows() -> Iterator[Sequence[str]]:
     """Yield a line for each row of the pipeline, in order."""
     reasons = reasons_for_places()
-    for row in PIPELINE:
-        reason = reasons.get(row.name, "")
-        match row:
-            case Stage():
-                yield row.name, row.level, reason
-            case LoopChoice():
-                yield row.name, "", reason
-            case PluginSlot():
-                yield f"slot `{row.name}`", "", "stages of plugins"
+    for row in GRAPH_PIPELINE + KERNEL_PIPELINE:
+        if isinstance(row, PluginSlot):
+            yield f"slot `{row.name}`", row.level, "stages of plugins"
+        else:
+            yield row.name, row.level, reasons.get(row.name, "")
 
 
 def pages() -> dict[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias, Union
 
-from tiny_ir.errors import ShapeError
+from tiny_ir.errors import SizeError
 from tiny_ir.op import Op
 
 if TYPE_CHECKING:
@@ -61,10 +61,10 @@ def same_size(a: Size, b: Size) -> Size:
     """Return the common size.
 
     Raises:
-        ShapeError: the sizes differ, or cannot be proven equal.
+        SizeError: the sizes differ, or cannot be proven equal.
     """
     if not is_same_size(a, b):
-        raise ShapeError(
+        raise SizeError(
             f"size {a} is not size {b}.",
             why="the two sizes must be equal for every value of their variables.",
             fix="reshape or slice one side to the size of the other.",
