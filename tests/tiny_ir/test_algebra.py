@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import random
+import subprocess
+import sys
 from collections import Counter
 from itertools import product
 
@@ -440,3 +443,28 @@ def test_what_is_simplified_under_a_condition_is_equal_where_it_holds(seed: int)
         for _ in range(25):
             environment = values(draw)
             assert evaluate(read, environment) == evaluate(shorter, environment), str(read)
+
+
+SCRIPT = """
+from tiny_ir import Op, ParamArg, const, dtypes, make, simplify
+from tiny_testing.expressions import LEAVES
+table = make(Op.PARAM, dtypes.int32, (), ParamArg(1, 9, "cpu"))
+total = table.index(LEAVES[0]).cast(dtypes.weakint)
+for leaf in LEAVES[::-1]:
+    total = total + leaf * 3 + leaf // 5
+print(simplify(total))
+"""
+
+
+def test_sums_are_written_alike_in_every_process() -> None:
+    written = {
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+            text=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(written) == 1

@@ -23,12 +23,13 @@ from tiny_ir import (
     law,
     make,
     node,
+    observing,
     rewrite,
     simplify,
 )
 from tiny_testing.driver import has_solver
 from tiny_testing.evaluate import evaluate
-from tiny_testing.firings import check_firing, recorded_firings
+from tiny_testing.firings import FiringChecker, check_firing, is_small, recorded_firings
 from tiny_testing.laws import LawError, instances, prove
 
 LAWS = [rule for rule in SIMPLIFY if rule.law is not None]
@@ -141,3 +142,28 @@ def test_reductions_are_evaluated_over_their_ranges() -> None:
     n = variable("n", 0, 9)
     axis = make(Op.RANGE, None, (const(dtypes.weakint, 4),), RangeArg(0, AxisKind.REDUCE))
     assert evaluate((axis * n).reduce(Op.ADD, ranges=(axis,)), {n: 3}) == 18
+
+
+def test_a_checker_refuses_a_wrong_rule_where_it_fires() -> None:
+    n = variable("n", 0, 9)
+    wrong = RuleSet((law(i - j, j - i, "swapped"),))
+    with observing(FiringChecker()), pytest.raises(LawError, match="swapped"):
+        rewrite(make(Op.SUB, None, (n, n * 2 + 1)), wrong)
+
+
+def test_a_checker_looks_at_each_graph_once() -> None:
+    checker = FiringChecker()
+    n = variable("n", 0, 9)
+    with observing(checker):
+        for _ in range(3):
+            simplify(n * 2 - n)
+    assert len(checker.seen["sum_has_one_form"]) == 1
+
+
+def test_large_graphs_are_not_evaluated() -> None:
+    n = variable("n", 0, 9)
+    chain = n
+    for _ in range(5000):
+        chain = make(Op.ADD, None, (chain, n))
+    assert not is_small(chain)
+    assert check_firing(chain, n) == 0
