@@ -48,6 +48,7 @@ def gradients_of(
     """
     path = path_to(targets, seeds)
     on_path = frozenset(path)
+    wanted = frozenset(targets)
     reached: dict[UOp, UOp] = {}
     results: dict[UOp, dict[int, UOp]] = {}
 
@@ -59,14 +60,14 @@ def gradients_of(
     for root, seed in seeds.items():
         add(root, seed)
     for node in reversed(path):
-        if not beyond and node in targets:
+        if not beyond and node in wanted:
             continue
         pairs: Pairs = ()
         if node.op in RECURRENCES:
             if node in results:
-                pairs = recurrence(node, results.pop(node), on_path, gradients_of)
+                pairs = recurrence(node, results.pop(node), on_path, wanted, gradients_of)
         elif node in reached:
-            gradient = reached[node] if node in targets else reached.pop(node)
+            gradient = reached[node] if node in wanted else reached.pop(node)
             if node.op is Op.GET:
                 results.setdefault(node.src[0], {})[node.arg] = gradient
             elif node.src:

@@ -81,6 +81,7 @@ def recurrence(
     node: UOp,
     arrived: Mapping[int, UOp],
     on_path: Collection[UOp],
+    wanted: Collection[UOp],
     differentiate: Differentiate,
 ) -> Pairs:
     """The gradients of initial states and of all that the body reads.
@@ -88,7 +89,8 @@ def recurrence(
     Args:
         node: the LOOP or SCAN.
         arrived: the gradients of its results, by their position.
-        on_path: the nodes whose gradients are wanted by somebody.
+        on_path: the nodes whose gradients somebody needs.
+        wanted: those among them that are targets themselves.
         differentiate: applied to the body.
 
     Raises:
@@ -101,7 +103,7 @@ def recurrence(
             fix="loop a counted number of times, or detach() the result.",
         )
     parts = Parts.of(node)
-    reads = _reads(parts, on_path)
+    reads = _reads(parts, on_path, wanted)
     number = unused_number((node, *arrived.values()))
     steps = parts.step.src[0]
 
@@ -130,21 +132,21 @@ def recurrence(
                 seed(value, at_step(arrived[len(parts.initial) + at], step))
         found = differentiate(seeds, targets, beyond=False)
 
-        def wanted(target: UOp) -> UOp:
+        def gradient_of(target: UOp) -> UOp:
             return found[target] if target in found else zeros(target.shape, target)
 
         by_position = {position: state for state, position in parts.states.items()}
         following = [
-            wanted(by_position[at])
+            gradient_of(by_position[at])
             if at in by_position
             else zeros(parts.initial[at].shape, parts.initial[at])
             for at in floats
         ]
         added = [
-            total + wanted(read).cast(total.dtype)
+            total + gradient_of(read).cast(total.dtype)
             for total, read in zip(adjoints[len(floats) :], whole, strict=True)
         ]
-        stored = [wanted(read) for read in by_step]
+        stored = [gradient_of(read) for read in by_step]
         stored += [position for read in by_step for position in _positions(read)]
         everything = (*following, *added, *stored)
         replaced = _in_terms_of_step(everything, parts, node, step, recorded)
@@ -161,7 +163,7 @@ def recurrence(
         yield _placed(read, gradients, positions, steps)
 
 
-def _reads(parts: Parts, on_path: Collection[UOp]) -> list[UOp]:
+def _reads(parts: Parts, on_path: Collection[UOp], wanted: Collection[UOp]) -> list[UOp]:
     """What the body reads from outside: whole nodes, and parts of nodes at computed places."""
     found: dict[UOp, None] = {}
     stack = [node for node in (*parts.following, *parts.outputs) if node in on_path]
@@ -173,7 +175,8 @@ def _reads(parts: Parts, on_path: Collection[UOp]) -> list[UOp]:
             and node.op in (Op.SHRINK, Op.INDEX)
             and node.src[0] not in parts.carried
         )
-        if is_part or (node not in parts.carried and node.op not in PASSED):
+        is_whole = node not in parts.carried and (node.op not in PASSED or node in wanted)
+        if is_part or is_whole:
             found[node] = None
             continue
         for source in node.src:
