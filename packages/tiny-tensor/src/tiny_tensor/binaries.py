@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 from pickle import UnpicklingError
+from time import perf_counter
 
 from tiny_ir import Op, UOp, key, make
 from tiny_plugin import Binary, Program
@@ -47,7 +48,9 @@ class Binaries:
         """What the device launches for a Program that has its uops."""
         found = self.kept_executable(device, binary_key)
         if found is None:
+            start = perf_counter()
             binary = device.toolchain.binary_of(program)
+            self._session.tell("compile", program.name, "", start, perf_counter() - start)
             self._session.counters.binaries += 1
             self._disk.write(KIND, binary_key, to_bytes(binary, {device.name: device.target}))
             sink = make(Op.SINK, None, program.uops)

@@ -16,12 +16,17 @@ class Batch:
     Args:
         device: its name.
         launches: the executable, the slots and the names of the variables of each.
+        programs: the names of what is launched.
     """
 
     def __init__(
-        self, device: str, launches: list[tuple[object, tuple[int, ...], tuple[str, ...]]]
+        self,
+        device: str,
+        launches: list[tuple[object, tuple[int, ...], tuple[str, ...]]],
+        programs: list[str],
     ) -> None:
         self.device = device
+        self._programs = programs
         self._launches = launches
         self._slots = [slot for _, slots, _ in launches for slot in slots]
         self._names = [name for _, _, names in launches for name in names]
@@ -32,6 +37,9 @@ class Batch:
         """Launch them; what runs a second time is captured, so that it costs one call."""
         device = session.device(self.device)
         runtime = device.runtime
+        if session.is_listened_to:
+            self._run_each(device, self._calls(places, values), session)
+            return
         self._runs += 1
         if self._runs == 2:
             self._captured = runtime.capture(self._calls(places, values))
@@ -44,6 +52,15 @@ class Batch:
             [values[name] for name in self._names],
             device.marks(),
         )
+
+    def _run_each(self, device: Device, calls: list[Call], session: Session) -> None:
+        """Launch them one by one, each with its own time."""
+        for name, call in zip(self._programs, calls, strict=True):
+            start = device.runtime.clock()
+            device.mark = device.runtime.submit([call], device.marks())
+            device.runtime.wait(device.mark)
+            seconds = device.runtime.clock() - start
+            session.tell("launch", name, self.device, start, seconds)
 
     def _calls(self, places: Sequence[Memory], values: Mapping[str, int]) -> list[Call]:
         return [
@@ -124,30 +141,37 @@ def _copy(source: Device, origin: Memory, target: Device, destination: Memory) -
 def _batches(schedule: Schedule, executables: Mapping[int, object]) -> tuple[Batch | Copy, ...]:
     """The steps, with neighbouring launches on one device put together."""
     steps: list[Batch | Copy] = []
-    launches: list[tuple[object, tuple[int, ...], tuple[str, ...]]] = []
-    current = ""
+    waiting: list[Launch] = []
+
+    def close() -> None:
+        if waiting:
+            launches = [
+                (
+                    executables[id(launch.program)],
+                    launch.slots,
+                    tuple(variable.name for variable in launch.program.variables),
+                )
+                for launch in waiting
+            ]
+            names = [launch.program.name for launch in waiting]
+            steps.append(Batch(_device_of(waiting[0], schedule), launches, names))
+            waiting.clear()
+
     for step in schedule.steps:
         if isinstance(step, Launch):
-            device = _device_of(step, schedule)
-            if launches and device != current:
-                steps.append(Batch(current, launches))
-                launches = []
-            current = device
-            names = tuple(variable.name for variable in step.program.variables)
-            launches.append((executables[id(step.program)], step.slots, names))
-            continue
-        if launches:
-            steps.append(Batch(current, launches))
-            launches = []
-        if not isinstance(step, Copy):
+            if waiting and _device_of(step, schedule) != _device_of(waiting[0], schedule):
+                close()
+            waiting.append(step)
+        elif isinstance(step, Copy):
+            close()
+            steps.append(step)
+        else:
             raise UnsupportedError(
                 f"the engine cannot run a {type(step).__name__}.",
                 why="it runs launches and copies.",
                 fix="use a code generator that yields only these.",
             )
-        steps.append(step)
-    if launches:
-        steps.append(Batch(current, launches))
+    close()
     return tuple(steps)
 
 

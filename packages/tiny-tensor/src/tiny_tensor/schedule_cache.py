@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from hashlib import sha256
 from pickle import UnpicklingError
+from time import perf_counter
 
 from tiny_ir import Op, UOp, key, toposort
 from tiny_plugin import Launch, Program, Schedule, Target, replace
@@ -52,8 +53,14 @@ class ScheduleCache:
         """What the code generator makes of a canonical graph, with the uops of its Programs."""
         session = self._session
         generator = session.registry.open_codegen(session.codegen_name)
+        # Plugins' stages are part of a key by the versions of what offers them.
+        stages = session.registry.broadcasts().stages()
+        options = replace(session.options, stages=(*session.options.stages, *stages))
+        start = perf_counter()
+        schedule = generator.schedule(graph, self._targets(self._devices(graph)), options)
+        session.tell("schedule", generator.name, "", start, perf_counter() - start)
         session.counters.schedules += 1
-        return generator.schedule(graph, self._targets(self._devices(graph)), session.options)
+        return schedule
 
     def _made(self, graph: UOp) -> Plan:
         devices = self._devices(graph)

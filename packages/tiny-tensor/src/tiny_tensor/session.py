@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Self
 from weakref import WeakKeyDictionary, ref
 
 from tiny_ir import BufferArg, DeviceError, DType, Op, UOp, make, product, toposort
-from tiny_plugin import Mark, Memory, Options, Registry, Runtime, Target, boundary
+from tiny_plugin import (
+    Mark,
+    Memory,
+    Options,
+    ProfileEvent,
+    Registry,
+    Runtime,
+    Target,
+    boundary,
+)
 from tiny_tensor import settings
 from tiny_tensor.counters import Counters
 from tiny_tensor.finished import Finished
@@ -258,6 +267,18 @@ class Session:
         """Let `newer` have the memory of `buffer`, which is a version that no longer exists."""
         self._memories[newer] = self._memories.pop(buffer)
         self.finished.overwrite(buffer)
+
+    # Profiling.
+
+    @property
+    def is_listened_to(self) -> bool:
+        """Whether a plugin wants to know what takes time."""
+        return self._registry is not None and self._registry.hooks.is_listened_to
+
+    def tell(self, kind: str, name: str, device: str, start: float, seconds: float) -> None:
+        """Let plugins know of something that took time."""
+        if self.is_listened_to:
+            self.registry.hooks.profile(ProfileEvent(name, device, kind, start, seconds))
 
     # Live tensors.
 
