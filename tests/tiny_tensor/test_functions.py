@@ -56,8 +56,9 @@ FUNCTIONS: dict[str, tuple[Reference, float, float]] = {
     "elu": (lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))), -10, 10),
     "celu": (lambda x: np.where(x > 0, x, np.expm1(np.minimum(x, 0))), -10, 10),
     "selu": (
-        lambda x: 1.0507009873554805
-        * np.where(x > 0, x, 1.6732632423543772 * np.expm1(np.minimum(x, 0))),
+        lambda x: (
+            1.0507009873554805 * np.where(x > 0, x, 1.6732632423543772 * np.expm1(np.minimum(x, 0)))
+        ),
         -10,
         10,
     ),
@@ -123,7 +124,13 @@ def test_integers_become_floats() -> None:
 
 
 def test_rounding_keeps_signs_and_large_numbers() -> None:
-    assert bits(Tensor([0.5, 1.5, 2.5, -0.5, -1.5]).round()) == ["0.0", "2.0", "2.0", "-0.0", "-2.0"]
+    assert bits(Tensor([0.5, 1.5, 2.5, -0.5, -1.5]).round()) == [
+        "0.0",
+        "2.0",
+        "2.0",
+        "-0.0",
+        "-2.0",
+    ]
     assert bits(Tensor([-0.4]).ceil()) == ["-0.0"]
     large = np.array([3e9, 1e30, inf, nan], np.float32)
     for name in ("floor", "ceil", "round", "trunc"):
