@@ -168,8 +168,8 @@ def test_a_query_that_sees_nothing_gives_zero() -> None:
     assert x.scaled_dot_product_attention(x, x, mask).tolist() == [[0.0], [1.0]]
     with pytest.raises(ArgumentError, match="causal"):
         x.scaled_dot_product_attention(x, x, mask, is_causal=True)
+    y = Tensor.ones(3, 2, 1)
     with pytest.raises(ShapeError, match="3 heads"):
-        y = Tensor.ones(3, 2, 1)
         y.scaled_dot_product_attention(y[:2], y[:2], enable_gqa=True)
 
 

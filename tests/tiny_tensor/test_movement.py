@@ -10,7 +10,6 @@ import pytest
 
 from tiny_ir import (
     ArgumentError,
-    ArgumentTypeError,
     AxisError,
     ShapeError,
     WriteError,
@@ -43,7 +42,7 @@ def test_reshape_infers_one_size_and_keeps_none() -> None:
         x.reshape(5, -1)
     with pytest.raises(ShapeError, match="one -1"):
         x.reshape(-1, -1)
-    with pytest.raises(ArgumentTypeError, match="not a size"):
+    with pytest.raises(TypeError):
         x.reshape(2.0, 6)  # type: ignore[arg-type]
 
 

@@ -25,6 +25,9 @@ class ElementwiseMethods(CastMethods):
 
     __slots__ = ()
 
+    __array_priority__ = 1000
+    """NumPy leaves operators between its arrays and a Tensor to the Tensor."""
+
     if TYPE_CHECKING:
 
         def assign(self, value: object) -> Self:

@@ -147,25 +147,24 @@ class IndexingMethods(GatheringMethods):
         items = self._items(key if isinstance(key, tuple) else (key,))
         is_advanced = any(isinstance(item, IndexingMethods) for item in items)
         node = self.uop
-        axis = 0
+        axis = taken = at = 0
         axes: list[int] = []
         positions: list[UOp] = []
         places: list[int] = []
-        at = 0
         mask: UOp | None = None
         for place, item in enumerate(items):
-            if is_advanced and (isinstance(item, IndexingMethods | int | UOp)):
-                if not places:
-                    at = axis
+            named = f"axis {taken} of shape {self.shape}"
+            taken += _axes_of(item)
+            if is_advanced and isinstance(item, IndexingMethods | int | UOp):
+                at = at if places else axis
                 places.append(place)
+            if isinstance(item, int | UOp):
+                node = picked(node, axis, item, named)
+                continue
             if item is None:
                 node = node.reshape((*node.shape[:axis], 1, *node.shape[axis:]))
-                axis += 1
             elif isinstance(item, slice):
-                node = sliced(node, axis, item)
-                axis += 1
-            elif isinstance(item, int | UOp):
-                node = picked(node, axis, item)
+                node = sliced(node, axis, item, named)
             elif isinstance(item, IndexingMethods):
                 if item.dtype.is_bool:
                     mask = item.uop
@@ -174,7 +173,7 @@ class IndexingMethods(GatheringMethods):
                 else:
                     positions.append(from_start(item.uop, node.shape[axis]))
                 axes.append(axis)
-                axis += 1
+            axis += 1
         if places and places != list(range(places[0], places[-1] + 1)):
             at = 0
         lone = mask if len(places) == 1 else None

@@ -10,6 +10,9 @@ from tiny_ir import ArgumentError, Shape, Size, is_same_size, product
 
 _TOKEN = re.compile(r"\s*(\.\.\.|[A-Za-z_]\w*|[()]|1)")
 _ELLIPSIS = "..."
+"""All axes without a name, as one axis: it stands in parentheses."""
+_SPREAD = "... spread"
+"""The same axes, each by itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,7 @@ def _groups(side: str, formula: str) -> list[list[str]]:
         elif inside and token != "1":
             groups[-1].append(token)
         elif not inside:
-            groups.append([] if token == "1" else [token])
+            groups.append([] if token == "1" else [_SPREAD if token == _ELLIPSIS else token])
     if inside:
         raise _wrong(formula, "its parentheses are not closed")
     return groups
@@ -93,25 +96,27 @@ def _spelled_out(
     left: list[list[str]], right: list[list[str]], rank: int, formula: str
 ) -> tuple[list[list[str]], list[list[str]]]:
     """Both sides with names in place of an ellipsis."""
-    flat = [name for group in left for name in group]
-    wanted = [name for group in right for name in group]
-    if flat.count(_ELLIPSIS) != wanted.count(_ELLIPSIS) or flat.count(_ELLIPSIS) > 1:
+    dots = (_ELLIPSIS, _SPREAD)
+    first = [name for group in left for name in group if name in dots]
+    second = [name for group in right for name in group if name in dots]
+    if len(first) != len(second) or len(first) > 1:
         raise _wrong(formula, "an ellipsis stands once on each side, or nowhere")
-    if _ELLIPSIS not in flat:
+    if not first:
         return left, right
-    if [_ELLIPSIS] not in left:
+    if first != [_SPREAD]:
         raise _wrong(formula, "on the left side an ellipsis does not stand in parentheses")
     names = [f"...{n}" for n in range(rank - len(left) + 1)]
-    at = left.index([_ELLIPSIS])
-    left = [*left[:at], *([name] for name in names), *left[at + 1 :]]
-    if [_ELLIPSIS] in right:
-        at = right.index([_ELLIPSIS])
-        return left, [*right[:at], *([name] for name in names), *right[at + 1 :]]
-    spread = [
-        [part for name in group for part in (names if name == _ELLIPSIS else [name])]
-        for group in right
-    ]
-    return left, spread
+    sides: list[list[list[str]]] = []
+    for side in (left, right):
+        spread: list[list[str]] = []
+        for group in side:
+            if group == [_SPREAD]:
+                spread += [[name] for name in names]
+            else:
+                parts = [names if name == _ELLIPSIS else [name] for name in group]
+                spread.append([name for part in parts for name in part])
+        sides.append(spread)
+    return sides[0], sides[1]
 
 
 def _sizes_of(group: list[str], size: Size, known: dict[str, Size], formula: str) -> list[Size]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tiny_ir import IndexingError, Size, UOp, bounds
 
 
-def picked(node: UOp, axis: int, index: int | UOp) -> UOp:
-    """One position of an axis, which is gone then."""
+def picked(node: UOp, axis: int, index: int | UOp, place: str) -> UOp:
+    """One position of an axis, which is gone then; `place` is what errors call the axis."""
     shape = node.shape
     size = shape[axis]
     if isinstance(index, UOp):
@@ -18,16 +18,16 @@ def picked(node: UOp, axis: int, index: int | UOp) -> UOp:
         position = index + size if index < 0 else index
     if not inside:
         raise IndexingError(
-            f"index {index} is outside of axis {axis} of shape {shape}.",
+            f"index {index} is outside of {place}.",
             why=f"the axis has {size} positions.",
-            fix=f"choose one from -{size} to {size} - 1.",
+            fix=f"choose one from -{size} to {size} - 1, or a slice.",
         )
     parts: list[tuple[Size, Size]] = [(0, other) for other in shape]
     parts[axis] = (position, position + 1)
     return node.shrink(parts).reshape((*shape[:axis], *shape[axis + 1 :]))
 
 
-def sliced(node: UOp, axis: int, part: slice) -> UOp:
+def sliced(node: UOp, axis: int, part: slice, place: str) -> UOp:
     """A slice of an axis, clamped as Python clamps it; a negative step goes backwards."""
     size = node.shape[axis]
     if part == slice(None):
@@ -38,7 +38,7 @@ def sliced(node: UOp, axis: int, part: slice) -> UOp:
         start, stop, step = part.indices(size)
     except (TypeError, ValueError) as error:
         raise IndexingError(
-            f"{part} is not a slice of axis {axis}.",
+            f"{part} is not a slice of {place}.",
             why=f"{error}; start, stop and step are integers or left out, and the step is not 0.",
             fix="write integers.",
         ) from error
