@@ -1,0 +1,7 @@
+"""The device keeps every promise of a backend."""
+
+from tiny_testing import BackendSuite
+
+
+class TestStack(BackendSuite):
+    device = "stack"
