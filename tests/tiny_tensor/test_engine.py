@@ -38,10 +38,11 @@ def test_what_all_ways_lead_through_dominates() -> None:
     a, b = buffer(1), buffer(2)
     total = a + b
     root = (total * total) + total
-    found = Dominators([root])
+    found = Dominators([root], [a, total, b])
     assert found.dominates(total, a)
     assert found.dominates(root, b)
     assert not found.dominates(total * total, a)
+    assert not Dominators([root, a], [a]).dominates(total, a)
 
 
 def test_a_lone_write_happens_in_place(session: Session) -> None:

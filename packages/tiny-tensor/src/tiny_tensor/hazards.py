@@ -16,22 +16,34 @@ from tiny_tensor.storage import chain_above, over
 
 
 class Dominators:
-    """Through which nodes all ways from the roots to a node lead.
+    """Through which nodes all ways from the roots to some nodes lead.
 
-    Source: the rule of Cooper, Harvey, Kennedy, "A simple, fast dominance algorithm", 2001; one
-    pass is enough here, since graphs have no cycles.
+    Args:
+        roots: where the ways begin.
+        targets: the nodes to ask about. What leads to none of them, such as constants that are
+            shared by all, is left out.
+
+    Source: the rule of K. Cooper, T. Harvey, K. Kennedy, "A simple, fast dominance algorithm",
+    2001; one pass is enough here, since graphs have no cycles.
     """
 
-    def __init__(self, roots: Iterable[UOp]) -> None:
-        self._above: dict[UOp, UOp | None] = dict.fromkeys(roots)
+    def __init__(self, roots: Iterable[UOp], targets: Iterable[UOp]) -> None:
+        roots = list(roots)
+        order = toposort(roots)
+        leading = set(targets)
+        for node in order:
+            if any(source in leading for source in node.src):
+                leading.add(node)
+        above: dict[UOp, UOp | None] = dict.fromkeys(roots)
+        self._above = above
         self._depth: dict[UOp | None, int] = {None: 0}
-        for node in reversed(toposort(self._above)):
-            self._depth[node] = 1 + self._depth[self._above[node]]
+        for node in reversed(order):
+            if node not in leading:
+                continue
+            self._depth[node] = 1 + self._depth[above[node]]
             for source in node.src:
-                if source in self._above:
-                    self._above[source] = self._meet(self._above[source], node)
-                else:
-                    self._above[source] = node
+                if source in leading:
+                    above[source] = self._meet(above[source], node) if source in above else node
 
     def _meet(self, a: UOp | None, b: UOp | None) -> UOp | None:
         depth, above = self._depth, self._above
@@ -74,7 +86,8 @@ def with_safe_writes(
         made = node if src == node.src else rebuild(node, src)
         if node.op is Op.AFTER:
             if dominators is None:
-                dominators = Dominators((*roots, *others))
+                versions = [after.src[0] for after in order if after.op is Op.AFTER]
+                dominators = Dominators((*roots, *others), versions)
             if not dominators.dominates(node, node.src[0]):
                 made = _on_copy(made, session)
         done[node] = made
