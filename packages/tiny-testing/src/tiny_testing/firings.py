@@ -27,7 +27,7 @@ from tiny_testing.laws import LawError
 _LARGEST = 3000
 """Nodes of a graph that is still evaluated."""
 _INEXACT = frozenset((*FUNCTIONS, Op.POW))
-_STORAGE = frozenset((Op.PARAM, Op.BUFFER, Op.SCRATCH))
+_STORAGE = frozenset((Op.PARAM, Op.BUFFER, Op.SCRATCH, Op.REGISTER))
 _TOLERANCE = 16
 """Units in the last place that a function, or a float sum in another order, may differ."""
 
@@ -77,12 +77,8 @@ def check_firing(before: UOp, after: UOp, *, samples: int = 8, seed: int = 0) ->
 
 def _rereads(before: list[UOp], after: list[UOp]) -> bool:
     """Whether storage is read as another dtype than before: its bits are then not known here."""
-    storage = {(node.op, node.arg): node.dtype for node in before if node.op in _STORAGE}
-    return any(
-        storage.get((node.op, node.arg), node.dtype) is not node.dtype
-        for node in after
-        if node.op in _STORAGE
-    )
+    known = {node for node in before if node.op in _STORAGE}
+    return any(node.op in _STORAGE and node not in known for node in after)
 
 
 def is_small(root: UOp, most: int = _LARGEST) -> bool:

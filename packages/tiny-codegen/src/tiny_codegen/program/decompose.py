@@ -1,9 +1,9 @@
-"""What a target lacks is spelled in what it has: dtypes, casts, functions of floats, integers.
+"""What a target lacks is spelled in what it has: dtypes, casts, functions, integers.
 
 before   EXP(x: bfloat16), FLOORDIV(i, 8), CAST(y: float32 -> uint8)
 after    float32 arithmetic and bits of uint32, SHR(i, 3), a conversion of a number that fits
 
-The four sets are one, because each makes what another takes apart: a function of bfloat16 is one of
+The five sets are one, because each makes what another takes apart: a function of bfloat16 is one of
 float32, which is made of shifts, which count below their width.
 """
 
@@ -13,5 +13,8 @@ from tiny_codegen.program.decompose_casts import DECOMPOSE_CASTS
 from tiny_codegen.program.decompose_dtypes import DECOMPOSE_DTYPES
 from tiny_codegen.program.decompose_integers import DECOMPOSE_INTEGERS
 from tiny_codegen.program.decompose_math import DECOMPOSE_MATH
+from tiny_codegen.program.decompose_words import DECOMPOSE_WORDS
 
-DECOMPOSE = DECOMPOSE_DTYPES + DECOMPOSE_CASTS + DECOMPOSE_MATH + DECOMPOSE_INTEGERS
+DECOMPOSE = (
+    DECOMPOSE_DTYPES + DECOMPOSE_CASTS + DECOMPOSE_MATH + DECOMPOSE_INTEGERS + DECOMPOSE_WORDS
+)

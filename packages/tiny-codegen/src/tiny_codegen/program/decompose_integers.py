@@ -81,7 +81,7 @@ def _power_of_two(b: UOp) -> int | None:
 
 @rule(node(Op.CDIV, a, b, name="root", of=is_machine_integer))
 def division_is_defined_and_fast(root: UOp, a: UOp, b: UOp, target: Target | None) -> UOp | None:
-    if is_total(target):
+    if _divides_otherwise(target, root):
         return None
     special = _special_divisor(a, b)
     if special is None:
@@ -92,7 +92,7 @@ def division_is_defined_and_fast(root: UOp, a: UOp, b: UOp, target: Target | Non
 
 @rule(node(Op.CMOD, a, b, name="root", of=is_machine_integer))
 def remainder_is_defined_and_fast(root: UOp, a: UOp, b: UOp, target: Target | None) -> UOp | None:
-    if is_total(target):
+    if _divides_otherwise(target, root):
         return None
     special = _special_divisor(a, b)
     if special is not None:
@@ -103,6 +103,11 @@ def remainder_is_defined_and_fast(root: UOp, a: UOp, b: UOp, target: Target | No
         return a & ((1 << shift) - 1)
     quotient = _fast_quotient(a, b, target)
     return None if quotient is None else a - quotient * b
+
+
+def _divides_otherwise(target: Target | None, root: UOp) -> bool:
+    """Whether the op is left as it is: the target follows the op table, or has no such integers."""
+    return is_total(target) or (target is not None and lacks(target, root.op, root.dtype))
 
 
 def _special_divisor(a: UOp, b: UOp) -> UOp | None:
