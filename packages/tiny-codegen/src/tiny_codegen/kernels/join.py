@@ -13,10 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tiny_ir import AxisKind, KernelArg, Op, UOp, make, rebuild, substitute, toposort
-
 from tiny_codegen.buffers import memory_of
 from tiny_codegen.kernels.kernel import Kernel, slot_of
+from tiny_ir import AxisKind, KernelArg, Op, UOp, make, rebuild, substitute, toposort
 
 MOST_STORES = 8
 """More stores than this in one loop leave no registers for what they share."""
