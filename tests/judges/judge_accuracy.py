@@ -43,7 +43,11 @@ BASIC = (
 ) + (Op.CDIV, Op.CMOD, Op.MAX, Op.MIN, Op.CAST)
 WIDE = (dtypes.float32, dtypes.float64)
 TARGETS = {
-    "yes": Target("judge", floats=tuple(FloatFacts(dtype, fma=True) for dtype in WIDE)),
+    "yes": Target(
+        "judge",
+        supported=pairs(BASIC, NUMPY_DTYPES) | pairs([Op.FMA], WIDE),
+        floats=tuple(FloatFacts(dtype, fma=True) for dtype in WIDE),
+    ),
     "no": Target("judge", supported=pairs(BASIC, NUMPY_DTYPES)),
 }
 # Where a function is neither 0, 1, infinite nor its argument.
@@ -158,7 +162,10 @@ def exact_values(op: Op, dtype: DType, columns: Sequence[Array]) -> Array:
     """The function in more digits than the dtype has; for float64 in long double."""
     wide = np.longdouble if dtype is dtypes.float64 else np.float64
     if op is Op.ERF:
-        return np.array([_two_words(exact(op, row)) for row in columns[0]], wide)
+        # mpmath has one zero; erf keeps both.
+        return np.array(
+            [row if row == 0 else _two_words(exact(op, row)) for row in columns[0]], wide
+        )
     names = {Op.ASIN: "arcsin", Op.ACOS: "arccos", Op.ATAN: "arctan", Op.POW: "power"}
     function: Callable[..., Array] = getattr(np, names.get(op, op.name.lower()))
     with np.errstate(all="ignore"):

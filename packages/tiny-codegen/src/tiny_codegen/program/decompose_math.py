@@ -24,6 +24,7 @@ from tiny_codegen.program.math import (
     rounding,
     trigonometric,
 )
+from tiny_codegen.program.math.polynomial import has_multiply_add
 from tiny_codegen.program.math.power import power
 from tiny_ir import DType, Op, RuleSet, UOp, anything, dtypes, node, rule
 from tiny_plugin import Target
@@ -90,7 +91,7 @@ def negation_flips_the_sign(root: UOp, x: UOp, target: Target | None) -> UOp | N
 def multiply_add_is_taken_apart(
     root: UOp, x: UOp, y: UOp, z: UOp, target: Target | None
 ) -> UOp | None:
-    if target is None or not lacks(target, Op.FMA, root.dtype):
+    if not lacks(target, Op.FMA, root.dtype) or has_multiply_add(root.dtype, target):
         return None
     return rounding.multiply_add_once(x, y, z, target)
 

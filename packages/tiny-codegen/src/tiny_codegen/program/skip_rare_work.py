@@ -95,7 +95,7 @@ def _groups_of(nodes: Sequence[UOp]) -> list[_Group]:
 
 
 def _has_two_sides(choice: UOp) -> bool:
-    """Whether lanes choose between values; where the other is a constant, work is the usual side."""
+    """Whether lanes choose between values; beside a constant, work is the usual side."""
     condition, _, other = choice.src
     return condition.shape == choice.shape and other.op is not Op.CONST
 
