@@ -55,7 +55,8 @@ def test_one_value_of_both_versions_needs_a_copy_of_the_old_bytes() -> None:
     now = x.after(store).reshape((4, 1)).expand((4, 4))
     slot = sheet.output((now * x.reshape((1, 4)).expand((4, 4))).reduce(Op.ADD, (1,)))
     assert sheet.run()[slot].tolist() == [20, 40, 60, 80]
-    assert len(sheet.schedule().steps) == 3
+    # The old bytes are copied in the loop that writes the new ones.
+    assert len(sheet.schedule().steps) == 2
 
 
 def test_overlapping_parts_of_one_memory_are_read_before_they_are_written() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tiny_codegen.identities import identity_of
-from tiny_codegen.kernels.stores import MEMORY
 from tiny_codegen.kernels.views import (
     TRUE,
     ZERO,
@@ -20,9 +19,6 @@ from tiny_ir import (
     substitute,
     toposort,
 )
-
-_NEVER_CARRIED = (Op.LOOP, Op.SCAN, Op.SCATTER, Op.COPY)
-_TABLES = (*MEMORY, Op.CONST, Op.STATE)
 
 
 def checked(position: UOp, size: UOp) -> tuple[UOp, UOp]:

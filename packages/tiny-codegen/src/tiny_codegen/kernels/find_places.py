@@ -41,7 +41,8 @@ from tiny_ir import (
 )
 
 _NEVER_CARRIED = (Op.LOOP, Op.SCAN, Op.SCATTER, Op.COPY)
-_TABLES = (*MEMORY, Op.CONST, Op.STATE)
+TABLES = (*MEMORY, Op.CONST, Op.STATE)
+"""What a gather reads from without memory of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +145,7 @@ class FindPlaces:
     def _is_view(self, node: UOp) -> bool:
         while node.op in MOVEMENT or node.op in TRANSPARENT:
             node = node.src[0]
-        return node.op in _TABLES
+        return node.op in TABLES
 
     def _new_memory(self, dtype: DType, elements: int, device: str) -> UOp:
         slot = self._next_slot

@@ -20,7 +20,7 @@ from tiny_codegen.kernels.elements import (
     name_of,
     reduced,
 )
-from tiny_codegen.kernels.find_places import FindPlaces, Kernels
+from tiny_codegen.kernels.find_places import TABLES, FindPlaces, Kernels
 from tiny_codegen.kernels.kernel import Kernel, slot_of
 from tiny_codegen.kernels.places import Place
 from tiny_codegen.kernels.stores import MEMORY, TRANSPARENT, base_of, param_of, stores_below
@@ -45,9 +45,6 @@ from tiny_ir import (
     size_node,
     toposort,
 )
-
-_NEVER_CARRIED = (Op.LOOP, Op.SCAN, Op.SCATTER, Op.COPY)
-_TABLES = (*MEMORY, Op.CONST, Op.STATE)
 
 
 def rangeify(sink: UOp, default_device: str) -> Kernels:
@@ -270,7 +267,7 @@ class _BuildKernels(FindPlaces):
             valid = valid & inside
         where = (*indices, *place.indices[rank:])
         outside = TRUE
-        while table not in self._memory and table.op not in _TABLES:
+        while table not in self._memory and table.op not in TABLES:
             if table.op in TRANSPARENT:
                 table = table.src[0]
                 continue
