@@ -45,7 +45,7 @@ def first(src: tuple[UOp, ...], arg: Any) -> Shape:
 def elementwise(src: tuple[UOp, ...], arg: Any) -> Shape:
     """The one shape of all sources; shape () stands beside any other."""
     shape = src[0].shape
-    for source in src[1:]:
+    for source in src:
         other = source.shape
         if other is shape or other == ():
             continue

@@ -356,11 +356,6 @@ def interned(op: Op, dtype: DType, src: tuple[UOp, ...], arg: Any) -> UOp:
     node.src = src
     node.arg = arg
     node.shape = _SHAPE_RULES[op](src, arg)
-    return _entered(node, table, key)
-
-
-def _entered(node: UOp, table: _Table, key: Any) -> UOp:
-    """Enter a new node in its table; return the one that another thread has entered before."""
     node._bounds = None
     node._order = None
     if settings.CHECK_NODES:
@@ -368,6 +363,14 @@ def _entered(node: UOp, table: _Table, key: Any) -> UOp:
     reference = _Reference(node, _forget)
     reference.table = table
     reference.key = key
+    if table.setdefault(key, reference) is reference:
+        return node
+    return _entered(node, reference)
+
+
+def _entered(node: UOp, reference: _Reference) -> UOp:
+    """Enter a new node in its table; return the one that another thread has entered before."""
+    table, key = reference.table, reference.key
     while True:
         present = table.setdefault(key, reference)
         if present is reference:
@@ -425,7 +428,12 @@ def const(dtype: DType, value: Scalar) -> UOp:
     node.src = ()
     node.arg = value
     node.shape = ()
-    return _entered(node, table, bits)
+    node._bounds = None
+    node._order = None
+    reference = _Reference(node, _forget)
+    reference.table = table
+    reference.key = bits
+    return _entered(node, reference)
 
 
 def from_records(records: Sequence[Record]) -> UOp:
