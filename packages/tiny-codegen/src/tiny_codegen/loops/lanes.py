@@ -1,0 +1,84 @@
+"""Chooses the axis whose iterations become the lanes of wide values."""
+
+from __future__ import annotations
+
+from math import prod
+
+from tiny_codegen.loops.accesses import stride
+from tiny_codegen.loops.order_axes import READ_AGAIN
+from tiny_codegen.loops.ranges import ranges_of, size_of_axis
+from tiny_codegen.loops.work import Site, sites_of
+from tiny_codegen.program.widen_memory import WIDEST_STEP
+from tiny_ir import AxisKind, Op, UOp, toposort
+from tiny_plugin import Target
+
+FEWEST_LANES = 4
+"""Fewer lanes than this are not worth a wide value."""
+GATHER_COST = 1.5
+"""What one lane of a lane-by-lane access costs beside a scalar access."""
+HORIZONTAL_COST = 8.0
+"""What combining the lanes of one accumulator costs, in wide operations."""
+
+
+def choose_lanes(root: UOp, target: Target) -> tuple[UOp, int] | None:
+    """The axis to make wide and how many lanes it should have, or None to stay scalar."""
+    if target.form != "wide" or not target.vector_nbytes:
+        return None
+    widest = max((node.dtype.nbytes for node in toposort((root,)) if node.dtype.nbytes), default=1)
+    most = target.vector_nbytes[0] // widest
+    sites = sites_of(root)
+    packs = any(space.name == "scratch" for space in target.spaces)
+    best: tuple[float, UOp, int] | None = None
+    for axis in ranges_of(root):
+        size = size_of_axis(axis)
+        if size is None or axis.arg.kind not in (AxisKind.LOOP, AxisKind.REDUCE):
+            continue
+        lanes = most
+        while lanes > size:
+            lanes //= 2
+        if lanes < FEWEST_LANES:
+            continue
+        waste = -(-size // lanes) * lanes / size
+        cost = waste * sum(_site_cost(root, site, axis, lanes, packs=packs) for site in sites)
+        if best is None or cost <= best[0]:
+            best = (cost, axis, lanes)
+    scalar = sum(site.iterations * (site.operations + len(site.loads)) for site in sites)
+    if best is None or best[0] >= scalar:
+        return None
+    return best[1], best[2]
+
+
+def _site_cost(root: UOp, site: Site, axis: UOp, lanes: int, *, packs: bool) -> float:
+    """Wide or scalar instructions that a site takes when `axis` is made of lanes."""
+    is_wide = axis in site.scope
+    elements = site.iterations / (lanes if is_wide else 1)
+    cost = float(site.operations)
+    for load in site.loads:
+        step = stride(load.src[1], axis) if is_wide else 0
+        if step in (0, 1, -1):
+            cost += 1
+        elif step is not None and 1 < step <= WIDEST_STEP and len(load.src) == 2:
+            cost += step
+        else:
+            again = _reads_again(root, load) if packs and site.node.op is Op.REDUCE else 1
+            gather = lanes * GATHER_COST
+            cost += 1 + gather / again if again >= READ_AGAIN else gather
+    if site.node.op is Op.STORE and is_wide:
+        address = site.node.src[0]
+        step = stride(address.src[1], axis) if address.op is Op.INDEX else 1
+        cost += 1 if step == 1 else lanes * GATHER_COST
+    cost *= elements
+    if axis.arg.kind is AxisKind.REDUCE and axis in site.node.src[1:]:
+        results = prod(size_of_axis(a) or 1 for a in site.scope if a not in site.node.src[1:])
+        cost += results * HORIZONTAL_COST
+    return cost
+
+
+def _reads_again(root: UOp, load: UOp) -> int:
+    """How often a load reads the same element, over the loops along which it does not move."""
+    below = set(toposort(load.src[1:]))
+    return prod(
+        size_of_axis(axis) or 1
+        for axis in ranges_of(root)
+        if axis.arg.kind is AxisKind.LOOP and axis not in below
+    )

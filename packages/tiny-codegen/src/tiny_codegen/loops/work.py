@@ -1,0 +1,91 @@
+"""Counts what a kernel does: how often each of its reductions and stores computes an element."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import prod
+
+from tiny_codegen.scopes import Scope, scopes_of
+from tiny_ir import Op, UOp, bounds, toposort
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place that computes elements: the value of a REDUCE, or of a STORE.
+
+    Attributes:
+        node: the REDUCE or STORE.
+        scope: the loops around its value.
+        loads: the INDEX nodes read for one element, those inside inner reductions left out.
+        operations: elementwise operations for one element.
+    """
+
+    node: UOp
+    scope: Scope
+    loads: tuple[UOp, ...]
+    operations: int
+
+    @property
+    def iterations(self) -> int:
+        """How many elements are computed at most."""
+        return iterations_of(self.scope)
+
+
+def iterations_of(axes: Iterable[UOp]) -> int:
+    """The iterations of loops inside each other."""
+    return prod(int(bounds(axis)[1]) + 1 for axis in axes)
+
+
+def sites_of(root: UOp) -> list[Site]:
+    """The reductions and stores of a kernel, inner ones first."""
+    nodes = toposort((root,))
+    scopes = scopes_of(nodes)
+    around = _loops_of_stores(nodes)
+    sites: list[Site] = []
+    for node in nodes:
+        if node.op is Op.STORE:
+            scope = scopes[node.src[1]] | around.get(node, frozenset())
+            sites.append(_site(node, node.src[1], scope))
+        elif node.op is Op.REDUCE and len(node.src) > 1:
+            sites.append(_site(node, node.src[0], scopes[node.src[0]]))
+    return sites
+
+
+def operations_of(root: UOp) -> int:
+    """Elementwise operations of one launch."""
+    return sum(site.iterations * max(1, site.operations) for site in sites_of(root))
+
+
+def _loops_of_stores(nodes: list[UOp]) -> dict[UOp, Scope]:
+    """The loops that are closed around each store."""
+    around: dict[UOp, Scope] = {}
+    for node in reversed(nodes):
+        if node.op in (Op.END, Op.SINK):
+            closed = frozenset(source for source in node.src if source.op is Op.RANGE)
+            here = around.get(node, frozenset()) | closed
+            for source in node.src:
+                if source.op in (Op.END, Op.SINK, Op.STORE):
+                    around[source] = around.get(source, frozenset()) | here
+    return around
+
+
+def _site(node: UOp, value: UOp, scope: Scope) -> Site:
+    loads: list[UOp] = []
+    operations = 0
+    seen: set[UOp] = set()
+    stack = [value]
+    while stack:
+        at = stack.pop()
+        if at in seen or at.op is Op.REDUCE or at.dtype.is_weak:
+            continue
+        seen.add(at)
+        if at.op is Op.INDEX:
+            loads.append(at)
+            stack += [source for source in at.src[1:] if source.op is not Op.AFTER]
+            continue
+        if at.op in (Op.END, Op.STORE, Op.AFTER):
+            continue
+        operations += bool(at.src)
+        stack += at.src
+    return Site(node, scope, tuple(loads), operations)
