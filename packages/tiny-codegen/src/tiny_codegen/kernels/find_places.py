@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tiny_codegen.kernels.fuse import Work, is_stored, work_of
-from tiny_codegen.kernels.kernel import Kernel, Version
-from tiny_codegen.kernels.places import Place
-from tiny_codegen.kernels.recurrence import Recurrence, carried_nodes
-from tiny_codegen.kernels.stores import (
+from tiny_codegen.kernels.memory_versions import (
     MEMORY,
     TRANSPARENT,
-    base_of,
-    param_of,
-    stores_below,
+    MemoryVersions,
     whole_stores,
 )
+from tiny_codegen.kernels.places import Place
+from tiny_codegen.kernels.recurrence import Recurrence, carried_nodes
 from tiny_codegen.kernels.views import (
     TRUE,
     ZERO,
@@ -37,7 +34,6 @@ from tiny_ir import (
     make,
     simplify,
     size_node,
-    toposort,
 )
 
 _NEVER_CARRIED = (Op.LOOP, Op.SCAN, Op.SCATTER, Op.COPY)
@@ -55,35 +51,25 @@ class Temporary:
     device: str
 
 
-@dataclass(slots=True)
-class Kernels:
-    """What rangeify yields: kernels in no particular order, and the memory they need."""
-
-    kernels: list[Kernel] = field(default_factory=list)
-    temporaries: list[Temporary] = field(default_factory=list)
-    versions: dict[UOp, Version] = field(default_factory=dict)
-
-
 class FindPlaces:
     """The first pass: who needs which element of what, and what gets memory of its own."""
 
     def __init__(self, nodes: list[UOp], default_device: str) -> None:
         self.nodes = nodes
-        self.result = Kernels()
+        self.versions = MemoryVersions(nodes)
+        self.temporaries: list[Temporary] = []
         self._default_device = default_device
         self._places: dict[UOp, dict[Place, None]] = {node: {} for node in nodes}
         self._memory: dict[UOp, UOp] = {}  # a value -> the PARAM that holds it
         self._forced: set[UOp] = set()
         self._reduce_ranges: dict[tuple[UOp, Place], tuple[UOp, ...]] = {}
-        self._built: dict[tuple[UOp, Place], UOp] = {}
         self._next_range = 0
         self._next_slot = 1 + max(
             (node.arg.slot for node in nodes if node.op is Op.PARAM), default=-1
         )
-        self._next_version = -1
-        self._devices: dict[UOp, str | None] = {}
+        self._devices = devices_of(nodes)
         self._stores = [node for node in nodes if node.op is Op.STORE]
-        self._whole = whole_stores(self._stores)
+        self._whole = whole_stores(self._stores, self.versions)
         self._ranges_of: dict[UOp, tuple[UOp, ...]] = {}
         self._recurrences: dict[UOp, Recurrence] = {}
         self._carried = carried_nodes(nodes)
@@ -123,7 +109,7 @@ class FindPlaces:
         if whole is not None:
             if any(place.kernel is not whole for place in places) and not self._is_view(node):
                 # The value has memory anyway: every other reader reads it there.
-                self._memory[node] = self._version_of(frozenset((whole,)), base_of(whole.src[0]))
+                self._memory[node] = self.versions.readable_after(whole.src[0], whole)
                 return [place for place in places if place.kernel is whole]
             return places
         is_forced = node in self._forced
@@ -151,7 +137,7 @@ class FindPlaces:
         slot = self._next_slot
         self._next_slot += 1
         elements = max(1, elements)
-        self.result.temporaries.append(Temporary(slot, dtype, elements, device))
+        self.temporaries.append(Temporary(slot, dtype, elements, device))
         return make(Op.PARAM, dtype, (), ParamArg(slot, elements, device))
 
     def _store(self, node: UOp) -> None:
@@ -200,10 +186,10 @@ class FindPlaces:
             return self._scatter_sources(node, place)
         if op is Op.GET:
             return [(node.src[0], place)]
+        if op in MEMORY:
+            return []
         return [
-            (source, place if source.shape else place._replace(indices=()))
-            for source in node.src
-            if source.op is not Op.STORE
+            (source, place if source.shape else place._replace(indices=())) for source in node.src
         ]
 
     def _index_sources(self, node: UOp, place: Place) -> list[tuple[UOp, Place]]:
@@ -276,37 +262,25 @@ class FindPlaces:
         return tuple(ranges)
 
     def _device_of(self, node: UOp) -> str:
-        for at in toposort((node,)):
-            if at in self._devices:
-                continue
-            if at.op is Op.PARAM:
-                self._devices[at] = at.arg.device
-            elif at.op is Op.COPY:
-                self._devices[at] = at.arg
-            else:
-                found = [device for s in at.src if (device := self._devices[s]) is not None]
-                self._devices[at] = found[0] if found else None
         return self._devices[node] or self._default_device
 
-    def _leaf(self, node: UOp) -> UOp:
-        """The PARAM to read a memory node through; later versions have stand-ins."""
-        stores = stores_below(node)
-        return self._version_of(stores, node) if stores else param_of(node)
 
-    def _version_of(self, stores: frozenset[UOp], node: UOp) -> UOp:
-        param = param_of(node)
-        version = Version(param.arg.slot, stores | stores_below(node))
-        for stand_in, known in self.result.versions.items():
-            if known == version:
-                return stand_in
-        arg = ParamArg(self._next_version, param.arg.elements, param.arg.device)
-        self._next_version -= 1
-        stand_in = make(Op.PARAM, param.dtype, (), arg)
-        self.result.versions[stand_in] = version
-        return stand_in
+def devices_of(nodes: Iterable[UOp]) -> dict[UOp, str | None]:
+    """Where each node's value is computed: where its first source lives that lives anywhere."""
+    devices: dict[UOp, str | None] = {}
+    for node in nodes:
+        if node.op is Op.PARAM:
+            devices[node] = node.arg.device
+        elif node.op is Op.COPY:
+            devices[node] = node.arg
+        else:
+            known = (devices[source] for source in node.src)
+            devices[node] = next((device for device in known if device is not None), None)
+    return devices
 
 
 def not_carried(node: UOp) -> UnsupportedError:
+    """The error about a node that cannot stand in the body of a recurrence."""
     return UnsupportedError(
         f"a {node.op.name} of shape {node.shape} stands inside a recurrence.",
         why="it needs memory of its own at every step, which a loop body cannot have.",

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tiny_codegen.kernels.find_places import Kernels, Temporary
+from tiny_codegen.kernels.find_places import Temporary
 from tiny_codegen.kernels.join import join
 from tiny_codegen.kernels.kernel import Kernel, Version, slot_of
+from tiny_codegen.kernels.rangeify import Kernels
 from tiny_ir import (
     AxisKind,
     KernelArg,

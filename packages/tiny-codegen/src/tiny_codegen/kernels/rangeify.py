@@ -1,8 +1,7 @@
 """Movement to index: turns a graph of arrays into kernels of loops and computed addresses.
 
-before   SINK(STORE(PARAM 0, REDUCE(MUL(EXPAND(PARAM 1), PARAM 2), axis 1)))
-after    SINK(END(STORE(INDEX(PARAM 0, i), REDUCE(MUL(INDEX(PARAM 1, j), INDEX(PARAM 2, k)), j)),
-         i)), where k is i*n + j
+before   SINK(STORE(p0, REDUCE(MUL(EXPAND(p1), p2), axis 1)))
+after    SINK(END(STORE(INDEX(p0, i), REDUCE(MUL(INDEX(p1, j), INDEX(p2, i*n + j)), j)), i))
 
 Two passes over one set of rules. The first goes from the outputs to the inputs and tells each node
 at which places it is needed, so that `fuse.is_stored` can decide what gets memory of its own. The
@@ -10,6 +9,8 @@ second builds, for each value with memory and each STORE, the expression of one 
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from tiny_codegen.buffers import memory_of, stored_to
 from tiny_codegen.kernels.elements import (
@@ -20,10 +21,10 @@ from tiny_codegen.kernels.elements import (
     name_of,
     reduced,
 )
-from tiny_codegen.kernels.find_places import TABLES, FindPlaces, Kernels
-from tiny_codegen.kernels.kernel import Kernel, slot_of
+from tiny_codegen.kernels.find_places import TABLES, FindPlaces, Temporary
+from tiny_codegen.kernels.kernel import Kernel, Version, slot_of
+from tiny_codegen.kernels.memory_versions import MEMORY, TRANSPARENT
 from tiny_codegen.kernels.places import Place
-from tiny_codegen.kernels.stores import MEMORY, TRANSPARENT, base_of, param_of, stores_below
 from tiny_codegen.kernels.views import (
     TRUE,
     Indices,
@@ -47,6 +48,21 @@ from tiny_ir import (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Kernels:
+    """What rangeify yields.
+
+    Attributes:
+        kernels: in no particular order.
+        temporaries: the memory they need.
+        versions: what the stand-ins for memory stand for.
+    """
+
+    kernels: list[Kernel]
+    temporaries: list[Temporary]
+    versions: dict[UOp, Version]
+
+
 def rangeify(sink: UOp, default_device: str) -> Kernels:
     """Split a graph of effects into kernels.
 
@@ -57,11 +73,16 @@ def rangeify(sink: UOp, default_device: str) -> Kernels:
     walk = _BuildKernels(toposort((sink,)), default_device)
     walk.find_places()
     walk.build()
-    return walk.result
+    return Kernels(walk.kernels, walk.temporaries, walk.versions.stand_ins)
 
 
 class _BuildKernels(FindPlaces):
     """The second pass: one element of everything that has memory."""
+
+    def __init__(self, nodes: list[UOp], default_device: str) -> None:
+        super().__init__(nodes, default_device)
+        self.kernels: list[Kernel] = []
+        self._built: dict[tuple[UOp, Place], UOp] = {}
 
     def build(self) -> None:
         """Make the kernel of every stored value and of every STORE."""
@@ -84,7 +105,7 @@ class _BuildKernels(FindPlaces):
                     break
                 source = source.src[0]
             held = self._memory.get(source)
-            copied = held if held is not None else self._leaf(source)
+            copied = held if held is not None else self.versions.readable(source)
             self._add(Kernel(None, (memory.arg.slot,), copies=copied))
             return
         ranges = self._ranges_of[node]
@@ -139,7 +160,8 @@ class _BuildKernels(FindPlaces):
         view, value = store.src
         ranges = self._ranges_of[store]
         place = Place(store, ranges, TRUE, ranges)
-        base = base_of(view)
+        before = self.versions.stores_below(view)
+        memory = self.versions.param_of(view)
         indices: Indices = ranges
         while view.op in MOVEMENT:
             indices, valid = source_position(view, indices)
@@ -148,8 +170,6 @@ class _BuildKernels(FindPlaces):
         offset = flat_offset(indices, view.shape)
         is_held = value in self._memory and self._whole.get(value) is not store
         element = self._element(value, place, body=not is_held)
-        memory = param_of(base)
-        before = stores_below(base)
         if self._reads_elsewhere(element, memory.arg.slot, offset):
             # The value is read completely before the first write.
             staging = self._staging(store)
@@ -159,7 +179,7 @@ class _BuildKernels(FindPlaces):
         self._add_kernel(memory, offset, element, ranges, store, before)
 
     def _staging(self, store: UOp) -> UOp:
-        device = param_of(base_of(store.src[0])).arg.device
+        device = self.versions.param_of(store.src[0]).arg.device
         return self._new_memory(store.src[1].dtype, elements_of(store.src[0].shape), device)
 
     def _reads_elsewhere(self, element: UOp, slot: int, offset: UOp) -> bool:
@@ -168,7 +188,7 @@ class _BuildKernels(FindPlaces):
             if node.op is not Op.INDEX:
                 continue
             buffer = memory_of(node)
-            version = self.result.versions.get(buffer)
+            version = self.versions.stand_ins.get(buffer)
             held = version.slot if version is not None else slot_of(buffer)
             if held == slot and node.src[1] is not offset:
                 return True
@@ -188,7 +208,7 @@ class _BuildKernels(FindPlaces):
         self._add(Kernel(sink, (memory.arg.slot,), store, base))
 
     def _add(self, kernel: Kernel) -> None:
-        self.result.kernels.append(kernel)
+        self.kernels.append(kernel)
 
     def _element(self, root: UOp, root_place: Place, *, body: bool = False) -> UOp:
         """The expression of one element of `root`; with `body`, not read from its own memory."""
@@ -225,7 +245,7 @@ class _BuildKernels(FindPlaces):
         op = node.op
         if op in MEMORY:
             offset = flat_offset(place.indices, node.shape)
-            return element_at(self._leaf(node), offset, place.valid)
+            return element_at(self.versions.readable(node), offset, place.valid)
         if op in TRANSPARENT:
             return built[(node.src[0], place)]
         if op is Op.IOTA:
@@ -280,5 +300,5 @@ class _BuildKernels(FindPlaces):
         if table.op is Op.STATE:
             buffer = self._recurrences[place.kernel].held[table.arg.position]
         else:
-            buffer = self._memory.get(table) or self._leaf(table)
+            buffer = self._memory.get(table) or self.versions.readable(table)
         return address_of(buffer, flat_offset(where, table.shape), valid)
