@@ -15,7 +15,7 @@ from tiny_codegen.program.number_registers import number_registers
 from tiny_codegen.program.skip_rare_work import SKIP_RARE_WORK
 from tiny_codegen.program.widen_memory import widen_memory
 from tiny_codegen.stage import LoopChoice, PluginSlot, Row, Stage
-from tiny_ir import GRAPH_LEVEL, KERNEL_LEVEL, PROGRAM_LEVEL, SIMPLIFY
+from tiny_ir import GRAPH_LEVEL, KERNEL_LEVEL, PROGRAM_LEVEL, SIMPLIFY, SIMPLIFY_GATED
 
 GRAPH_PIPELINE: tuple[Row, ...] = (
     PluginSlot("graph", GRAPH_LEVEL),
@@ -27,6 +27,7 @@ KERNEL_PIPELINE: tuple[Row, ...] = (
     # what a kernel computes
     Stage("simplify", SIMPLIFY, KERNEL_LEVEL),  # first: all that follows sees canonical indices
     Stage("collapse reduce", COLLAPSE_REDUCE, KERNEL_LEVEL),  # before loops: fewer of them
+    Stage("simplify gates", SIMPLIFY_GATED, KERNEL_LEVEL),  # an offset may be simpler where it is
     PluginSlot("kernel", KERNEL_LEVEL),
     # loops: in which order and how wide
     LoopChoice("choose loops", KERNEL_LEVEL),  # loops/choose.py, by rule or by search

@@ -4,7 +4,7 @@ before   EXP(x)                                        float32 or float64
 after    2**n as bits, times a polynomial in what n * log(2) leaves of x
 
 Every function is free of branches and right for all arguments: NaN, infinities, zeros of both
-signs, denormals. Its docstring says how far from exact it may be; docs/reference/accuracy.md, made
+signs, denormals. Its docstring says how far from exact it may be; docs/judges/accuracy.md, made
 by a script, says how far it was.
 """
 

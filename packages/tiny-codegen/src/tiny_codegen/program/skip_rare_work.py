@@ -56,7 +56,7 @@ def skip_rare_work(sink: UOp, target: Target) -> UOp:
     if target.form == "loops" or is_total(target):
         return sink
     nodes = toposort((sink,))
-    if sum(node.op in ELEMENTWISE for node in nodes) < LEAST_WORK:
+    if len(nodes) < LEAST_WORK:
         return sink
     groups = _groups_of(nodes)
     if not groups:
@@ -68,6 +68,9 @@ def skip_rare_work(sink: UOp, target: Target) -> UOp:
 
 
 def _groups_of(nodes: Sequence[UOp]) -> list[_Group]:
+    two_sided = [node for node in nodes if node.op is Op.WHERE and _has_two_sides(node)]
+    if not two_sided:
+        return []
     positions = {node: at for at, node in enumerate(nodes)}
     users: dict[UOp, list[UOp]] = {node: [] for node in nodes}
     for node in nodes:
@@ -75,9 +78,8 @@ def _groups_of(nodes: Sequence[UOp]) -> list[_Group]:
             users[source].append(node)
     scopes = scopes_of(nodes)
     alike: dict[tuple[UOp, Scope], list[UOp]] = {}
-    for node in nodes:
-        if node.op is Op.WHERE and _has_two_sides(node):
-            alike.setdefault((node.src[0], scopes[node]), []).append(node)
+    for node in two_sided:
+        alike.setdefault((node.src[0], scopes[node]), []).append(node)
     groups = []
     for (_, scope), choices in alike.items():
         work = _only_needed_by(choices, positions, users)
