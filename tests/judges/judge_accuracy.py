@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -162,14 +163,18 @@ def exact_values(op: Op, dtype: DType, columns: Sequence[Array]) -> Array:
     """The function in more digits than the dtype has; for float64 in long double."""
     wide = np.longdouble if dtype is dtypes.float64 else np.float64
     if op is Op.ERF:
-        # mpmath has one zero; erf keeps both.
-        return np.array(
-            [row if row == 0 else _two_words(exact(op, row)) for row in columns[0]], wide
-        )
+        return np.array([_erf(value, wide) for value in columns[0]], wide)
     names = {Op.ASIN: "arcsin", Op.ACOS: "arccos", Op.ATAN: "arctan", Op.POW: "power"}
     function: Callable[..., Array] = getattr(np, names.get(op, op.name.lower()))
     with np.errstate(all="ignore"):
         return function(*(column.astype(wide) for column in columns))
+
+
+def _erf(value: float, wide: type) -> Any:
+    """erf, which NumPy does not have; mpmath has no negative zero."""
+    if wide is np.float64 or value == 0:
+        return math.erf(value)
+    return _two_words(exact(Op.ERF, value))
 
 
 def _two_words(value: Any) -> np.longdouble:
