@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
-from tiny_ir import ArgumentError, DType, DTypeError, Op, UOp, dtypes, make
+from tiny_ir import ArgumentError, DType, DTypeError, Op, UOp, check_node, dtypes, make
 from tiny_plugin import boundary
 from tiny_tensor.broadcast import broadcast, broadcast_shape
 from tiny_tensor.casts import CastMethods
@@ -34,6 +35,58 @@ class ElementwiseMethods(CastMethods):
             """Write all elements in place; see `Tensor.assign`."""
 
     # Arithmetic.
+
+    def alu(self, op: Op, *others: object) -> Self:
+        """Apply an elementwise op of the language, with this tensor as its first source.
+
+        Args:
+            op: such as `Op.ADD`.
+            others: its further sources; all are broadcast and promoted together.
+
+        Raises:
+            VerificationError: the op takes another number of sources, or not their dtype.
+
+        Example:
+            >>> from tiny_ir import Op
+            >>> from tiny_tensor import Tensor
+            >>> Tensor([1.0]).alu(Op.FMA, 2.0, 3.0).tolist()
+            [5.0]
+        """
+        nodes = [self.uop, *[self._operand(other) for other in others]]
+        dtype = dtypes.promote(*[node.dtype for node in nodes])
+        shape = broadcast_shape(*[node.shape for node in nodes])
+        sources = tuple(
+            node.cast(dtype) if node.shape == () else broadcast(node.cast(dtype), shape)
+            for node in nodes
+        )
+        node = make(op, None, sources)
+        check_node(node)
+        return self._apply(node)
+
+    def ufix(self, value: object) -> Self:
+        """A number or an array as a tensor beside this one, in the dtype where it meets this."""
+        return self._wrap(value)
+
+    def usum(self, *others: object) -> Self:
+        """The sum of several tensors, added in pairs.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor([1]).usum(Tensor([2]), 3).tolist()
+            [6]
+        """
+        return self._folded(Op.ADD, others)
+
+    def uprod(self, *others: object) -> Self:
+        """The product of several tensors, multiplied in pairs; of bools, their "and"."""
+        return self._folded(Op.MUL, others)
+
+    def _folded(self, op: Op, others: Sequence[object]) -> Self:
+        parts = [self, *[self._wrap(other) for other in others]]
+        while len(parts) > 1:
+            pairs = [parts[n]._arithmetic(op, parts[n + 1]) for n in range(0, len(parts) - 1, 2)]
+            parts = [*pairs, *parts[2 * len(pairs) :]]
+        return parts[0]
 
     def _arithmetic(self, op: Op, other: object, *, reverse: bool = False) -> Self:
         """An operator of numbers: bools know sums and products only."""

@@ -38,8 +38,10 @@ from tiny_tensor.arrays import (
 )
 from tiny_tensor.attention import AttentionMethods
 from tiny_tensor.broadcast import broadcast
-from tiny_tensor.creation import CreationMethods, constant
+from tiny_tensor.creation import constant
+from tiny_tensor.describing import DescribingMethods
 from tiny_tensor.gradient import GradientMethods
+from tiny_tensor.likes import LikeMethods
 from tiny_tensor.losses import LossMethods
 from tiny_tensor.realize import read_bytes, realize, upload
 from tiny_tensor.resizing import ResizingMethods
@@ -55,8 +57,9 @@ class Tensor(
     AttentionMethods,
     ResizingMethods,
     GradientMethods,
-    CreationMethods,
+    LikeMethods,
     TrainingMethods,
+    DescribingMethods,
 ):
     """An array of elements of one dtype on one device; computed when its data is asked for.
 
