@@ -110,7 +110,7 @@ def test_weights_have_the_bound_of_their_sizes() -> None:
 def test_wrong_questions_are_refused_at_the_call() -> None:
     with pytest.raises(RandomError, match="int32"):
         Tensor.rand(3, dtype="int32")
-    with pytest.raises(ArgumentTypeError, match="uniform|low"):
+    with pytest.raises(ArgumentTypeError, match=r"uniform|low"):
         Tensor.randint(3, low=0.5, high=2)  # type: ignore[arg-type]  # that is the mistake
     with pytest.raises(ArgumentError, match="finds no"):
         Tensor.randint(3, low=4, high=4)

@@ -37,3 +37,10 @@ def test_a_number_out_of_bounds_is_refused() -> None:
             n.bind(value)
     with pytest.raises(ArgumentError, match="between 4 and 2"):
         Variable("n", 4, 2)
+
+
+def test_memory_is_taken_for_the_largest_number() -> None:
+    n = Variable("n", 1, 8)
+    x = Tensor.empty(n.bind(3), 2, dtype="int32")
+    x.assign(Tensor.ones(n.bind(3), 2, dtype="int32"))
+    assert x.tolist() == [[1, 1]] * 3

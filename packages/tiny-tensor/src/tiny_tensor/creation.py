@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Self
+from typing import Self, TypeAlias
 
 from tiny_ir import (
     ArgumentError,
@@ -25,6 +25,9 @@ from tiny_tensor.movement import sizes_of
 from tiny_tensor.session import current_session
 from tiny_tensor.tensor_core import Scalar, TensorCore, concrete_dtype
 
+Sizes: TypeAlias = int | UOp | Sequence[int | UOp]
+"""One size, or all of them."""
+
 
 @boundary
 class CreationMethods(TensorCore):
@@ -35,7 +38,7 @@ class CreationMethods(TensorCore):
     @classmethod
     def full(
         cls,
-        shape: int | Sequence[int | UOp],
+        shape: Sizes,
         fill_value: Scalar,
         dtype: DType | str | None = None,
         device: str | None = None,
@@ -60,7 +63,7 @@ class CreationMethods(TensorCore):
     @classmethod
     def zeros(
         cls,
-        *shape: int | Sequence[int],
+        *shape: Sizes,
         dtype: DType | str | None = None,
         device: str | None = None,
     ) -> Self:
@@ -76,7 +79,7 @@ class CreationMethods(TensorCore):
     @classmethod
     def ones(
         cls,
-        *shape: int | Sequence[int],
+        *shape: Sizes,
         dtype: DType | str | None = None,
         device: str | None = None,
     ) -> Self:
@@ -92,7 +95,7 @@ class CreationMethods(TensorCore):
     @classmethod
     def empty(
         cls,
-        *shape: int | Sequence[int],
+        *shape: Sizes,
         dtype: DType | str | None = None,
         device: str | None = None,
     ) -> Self:
@@ -107,8 +110,8 @@ class CreationMethods(TensorCore):
         sizes = checked_shape(shape)
         place = session.device_name(device)
         kept = session.default_float if dtype is None else concrete_dtype(dtype)
-        buffer = session.new_buffer(kept, math.prod(sizes), place)  # type: ignore[arg-type]
-        return cls._from_uop(buffer.reshape(sizes), place)
+        like = broadcast(const(kept, 0), sizes)
+        return cls._from_uop(session.new_place(like, place)[1], place)
 
     @classmethod
     def arange(
