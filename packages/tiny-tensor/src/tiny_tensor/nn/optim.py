@@ -91,7 +91,7 @@ class Optimizer:
         """For each parameter a tensor of zeros, in at least float32, that lasts."""
         return [
             Tensor.zeros(
-                param.shape,  # type: ignore[arg-type]
+                param.shape,
                 dtype=dtypes.sum_dtype(param.dtype),
                 device=param.device,
             ).clone()
