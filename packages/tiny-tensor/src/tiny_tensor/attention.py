@@ -124,7 +124,7 @@ class AttentionMethods(LinearAlgebraMethods, RandomMethods):
 
     def _causal(self) -> Self:
         """Scores with -inf where the key stands after the query."""
-        queries, keys = self._length(self.ndim - 2), self._length(self.ndim - 1)
+        queries, keys = self.shape[-2:]
         row = self._apply(counting(queries).cast(dtypes.int32).reshape((queries, 1)))
         column = self._apply(counting(keys).cast(dtypes.int32).reshape((1, keys)))
         return (column <= row).where(self, -math.inf)

@@ -60,7 +60,7 @@ class LikeMethods(CreationMethods):
             device: by default that of this tensor.
         """
         wanted = self.dtype if dtype is None else concrete_dtype(dtype)
-        return self.empty(self.shape, dtype=wanted, device=device or self.device)  # type: ignore[arg-type]
+        return self.empty(self.shape, dtype=wanted, device=device or self.device)
 
     @classmethod
     def eye(

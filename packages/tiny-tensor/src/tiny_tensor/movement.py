@@ -412,7 +412,7 @@ class MovementMethods(TensorCore):
         size = self.shape[axis]
         if not isinstance(size, int):
             raise ShapeError(
-                f"axis {axis} has the symbolic size {size}.",
+                f"axis {axis} has the symbolic size {size!r}.",
                 why="how many parts there are must be known.",
                 fix="take slices with symbolic bounds instead.",
             )

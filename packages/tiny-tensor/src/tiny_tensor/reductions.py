@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self, TypeVar
 
-from tiny_ir import ArgumentError, DType, Op, Size, UOp, const, dtypes, make, product
+from tiny_ir import ArgumentError, DType, Op, Size, UOp, bounds, const, dtypes, make, product
 from tiny_plugin import boundary
 from tiny_tensor.axes import resolved_axes
 from tiny_tensor.broadcast import broadcast
@@ -299,18 +299,12 @@ def as_float(count: Size, dtype: DType) -> UOp:
 
 
 def positions_along(node: UOp, axis: int) -> tuple[UOp, int]:
-    """The position of every element along an axis, in the shape of `node`, and their number.
+    """The position of every element along an axis, in the shape of `node`, and how many at most.
 
     They are int32, or int64 where they do not fit.
     """
     size = node.shape[axis]
-    if not isinstance(size, int):
-        raise ArgumentError(
-            f"positions along the symbolic axis {axis} are not known.",
-            why="they are counted when the graph is built.",
-            fix="shrink the axis to a number first.",
-        )
-    dtype = dtypes.int32 if size <= dtypes.int32.maximum else dtypes.int64
-    shape = [1] * len(node.shape)
-    shape[axis] = size
-    return broadcast(counting(size).cast(dtype).reshape(shape), node.shape), size
+    most = size if isinstance(size, int) else int(bounds(size)[1])
+    dtype = dtypes.int32 if most <= dtypes.int32.maximum else dtypes.int64
+    shape = [size if n == axis else 1 for n in range(len(node.shape))]
+    return broadcast(counting(size).cast(dtype).reshape(shape), node.shape), most

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from tiny_ir import Op, ShapeError, UOp, dtypes, make
+from tiny_ir import Op, ShapeError, Size, UOp, bounds, dtypes, make
 from tiny_plugin import boundary
 from tiny_tensor.broadcast import broadcast
 from tiny_tensor.padding import PaddingMethods
@@ -80,7 +80,7 @@ class TriangleMethods(PaddingMethods):
                 why="matrices lie on its last two axes.",
                 fix="reshape it first.",
             )
-        rows, columns = self._length(self.ndim - 2), self._length(self.ndim - 1)
+        rows, columns = self.shape[-2:]
         return broadcast(
             counting(columns).reshape((1, columns)).expand((rows, columns))
             - counting(rows).reshape((rows, 1)).expand((rows, columns)),
@@ -88,8 +88,8 @@ class TriangleMethods(PaddingMethods):
         )
 
 
-def counting(count: int) -> UOp:
+def counting(count: Size) -> UOp:
     """0, 1, 2, ... as a weakint node of shape (count,)."""
-    if count == 0:
-        return make(Op.IOTA, dtypes.weakint, (), 1).shrink(((0, 0),))
-    return make(Op.IOTA, dtypes.weakint, (), count)
+    most = count if isinstance(count, int) else int(bounds(count)[1])
+    numbers = make(Op.IOTA, dtypes.weakint, (), max(1, most))
+    return numbers.shrink(((0, count),))
