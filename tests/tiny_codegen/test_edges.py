@@ -7,7 +7,7 @@ import pytest
 
 from tiny_ir import DType, Op, const, dtypes, make, pack_values, unpack_values
 from tiny_plugin import Options, Target
-from tiny_testing.programs import specials
+from tiny_testing.cases import specials
 from tiny_testing.schedules import run_schedule
 
 from .graphs import PLAIN, TARGETS, VERIFIED, Sheet, computed, full, matmul, reference, softmax

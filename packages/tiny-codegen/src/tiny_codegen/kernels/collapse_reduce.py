@@ -169,6 +169,8 @@ def _widened(value: UOp) -> UOp | None:
         return value.src[0] if fits else None
     if value.op is Op.CONST:
         return const(dtypes.weakint, value.arg)
+    if bounds(value)[1] > dtypes.int64.maximum:
+        return None  # it will be computed in int64
     return value.cast(dtypes.weakint)
 
 

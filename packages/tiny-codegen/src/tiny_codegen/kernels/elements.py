@@ -23,6 +23,9 @@ from tiny_ir import (
 
 def checked(position: UOp, size: UOp) -> tuple[UOp, UOp]:
     """A position as weakint, and the bool under which it lies in 0..size-1."""
+    if bounds(position)[1] > dtypes.int64.maximum:
+        # Indices become int64: what does not fit there is outside of every axis, and stays so.
+        position = position.minimum(int(dtypes.int64.maximum))
     index = simplify(position.cast(dtypes.weakint))
     return index, simplify(index >= 0) & simplify(index < size)
 

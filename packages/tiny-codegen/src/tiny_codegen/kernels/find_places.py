@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -79,8 +80,11 @@ class FindPlaces:
     def find_places(self) -> None:
         """Collect the places of every node, consumers first, and decide which are stored."""
         work: dict[UOp, Work] = {}
+        users = Counter(source for node in self.nodes for source in node.src)
         for node in self.nodes:
-            work[node] = work_of(node, [work[source] for source in node.src])
+            # A reduction that several nodes use is stored, so none of them repeats it.
+            below = [work[s].of_stored() if users[s] > 1 else work[s] for s in node.src]
+            work[node] = work_of(node, below)
         for store in self._stores:
             view, value = store.src[0], store.src[1]
             if 0 in view.shape:

@@ -44,6 +44,10 @@ class Work:
     operations: int
     has_reduction: bool
 
+    def of_stored(self) -> Work:
+        """What using it costs where a reduction in it is stored."""
+        return Work(1, False) if self.has_reduction else self
+
 
 def work_of(node: UOp, sources: Sequence[Work]) -> Work:
     """The work of a node from that of its sources, which is only counted once a use."""

@@ -79,35 +79,37 @@ def _dependencies(kernels: list[Kernel], versions: dict[UOp, Version]) -> list[s
     return after
 
 
-def _later_writers(
-    kernels: list[Kernel], versions: dict[UOp, Version], reader: int, buffer: UOp
-) -> list[int]:
-    """The writes to a slot that the version which `reader` reads does not include."""
-    version = _version(buffer, versions)
-    return [
-        at
-        for at, kernel in enumerate(kernels)
-        if at != reader
-        and kernel.store is not None
-        and version.slot in kernel.writes
-        and kernel.store not in version.stores
-    ]
-
-
-def _reads(kernels: list[Kernel]) -> list[tuple[int, UOp]]:
-    return [(at, buffer) for at, kernel in enumerate(kernels) for buffer in kernel.reads]
+def _late_writes(
+    kernels: list[Kernel], versions: dict[UOp, Version]
+) -> list[tuple[int, UOp, list[int]]]:
+    """For each reader and what it reads the writes to it that it must not see."""
+    writers: dict[int, list[int]] = {}
+    for at, kernel in enumerate(kernels):
+        for slot in kernel.writes if kernel.store is not None else ():
+            writers.setdefault(slot, []).append(at)
+    found: list[tuple[int, UOp, list[int]]] = []
+    for reader, kernel in enumerate(kernels):
+        for buffer in kernel.reads:
+            version = _version(buffer, versions)
+            late = [
+                at
+                for at in writers.get(version.slot, ())
+                if at != reader and kernels[at].store not in version.stores
+            ]
+            if late:
+                found.append((reader, buffer, late))
+    return found
 
 
 def _overwritten_readers(
     kernels: list[Kernel], versions: dict[UOp, Version], after: list[set[int]]
 ) -> tuple[int, UOp] | None:
     """A reader of old bytes that cannot come before the write that replaces them, if any."""
-    edges = _with_reads_before_writes(kernels, versions, after)
-    stuck = _in_cycles(edges)
-    for reader, buffer in _reads(kernels):
-        if reader in stuck and any(
-            writer in stuck for writer in _later_writers(kernels, versions, reader, buffer)
-        ):
+    stuck = _in_cycles(_with_reads_before_writes(kernels, versions, after))
+    if not stuck:
+        return None
+    for reader, buffer, late in _late_writes(kernels, versions):
+        if reader in stuck and not stuck.isdisjoint(late):
             return reader, buffer
     return None
 
@@ -116,8 +118,8 @@ def _with_reads_before_writes(
     kernels: list[Kernel], versions: dict[UOp, Version], after: list[set[int]]
 ) -> list[set[int]]:
     edges = [set(needed) for needed in after]
-    for reader, buffer in _reads(kernels):
-        for writer in _later_writers(kernels, versions, reader, buffer):
+    for reader, _, late in _late_writes(kernels, versions):
+        for writer in late:
             edges[writer].add(reader)
     return edges
 

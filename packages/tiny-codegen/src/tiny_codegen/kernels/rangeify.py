@@ -40,6 +40,7 @@ from tiny_ir import (
     KernelArg,
     Op,
     UOp,
+    bounds,
     const,
     make,
     rebuild,
@@ -190,7 +191,7 @@ class _BuildKernels(FindPlaces):
             buffer = memory_of(node)
             version = self.versions.stand_ins.get(buffer)
             held = version.slot if version is not None else slot_of(buffer)
-            if held == slot and node.src[1] is not offset:
+            if held == slot and node.src[1] is not offset and _may_meet(node.src[1], offset):
                 return True
         return False
 
@@ -302,3 +303,9 @@ class _BuildKernels(FindPlaces):
         else:
             buffer = self._memory.get(table) or self.versions.readable(table)
         return address_of(buffer, flat_offset(where, table.shape), valid)
+
+
+def _may_meet(a: UOp, b: UOp) -> bool:
+    """Whether two offsets may be one element: in some iterations, of one loop or of two."""
+    (first, last), (begin, end) = bounds(a), bounds(b)
+    return first <= end and begin <= last
