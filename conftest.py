@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable
+import os
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -11,9 +14,13 @@ import pytest
 pytest_plugins = ("tiny_testing.firings",)  # each firing of each rule is checked by values
 
 ROOT = Path(__file__).parent
+EXAMPLES = ROOT / "examples"
 GOLDENS = ROOT / "tests" / "golden"
 AGAINST_TORCH = ROOT / "tests" / "against_torch"
 HAS_TORCH = importlib.util.find_spec("torch") is not None
+
+# Plugins are seen through views that have only the names of their contract.
+os.environ.setdefault("TINY_VIEW", "1")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -60,3 +67,31 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         )
 
     return compare
+
+
+def install(project: Path, site: Path) -> None:
+    """Leave in a folder what pip leaves for a distribution in development mode."""
+    table = tomllib.loads((project / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    info = site / f"{table['name'].replace('-', '_')}-{table['version']}.dist-info"
+    info.mkdir(parents=True)
+    head = f"Metadata-Version: 2.1\nName: {table['name']}\nVersion: {table['version']}\n"
+    (info / "METADATA").write_text(head, encoding="utf-8")
+    groups = [
+        "\n".join([f"[{group}]", *(f"{name} = {module}" for name, module in names.items())])
+        for group, names in table["entry-points"].items()
+    ]
+    (info / "entry_points.txt").write_text("\n".join(groups) + "\n", encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def installed_examples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """All examples, installed while the tests of one module run."""
+    site = tmp_path_factory.mktemp("site")
+    folders = [str(site)]
+    for file in sorted(EXAMPLES.glob("*/pyproject.toml")):
+        install(file.parent, site)
+        folders.append(str(file.parent / "src"))
+    before = list(sys.path)
+    sys.path[:0] = folders
+    yield
+    sys.path[:] = before
