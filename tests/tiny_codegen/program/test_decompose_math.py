@@ -35,18 +35,18 @@ BOUNDS = {
     Op.EXP2: 1.1,
     Op.EXPM1: 1.4,
     Op.LOG: 0.9,
-    Op.LOG2: 1.0,
+    Op.LOG2: 1.1,
     Op.LOG1P: 0.9,
     Op.SIN: 1.6,
     Op.COS: 1.6,
     Op.TAN: 1.3,
     Op.ASIN: 0.7,
     Op.ACOS: 0.7,
-    Op.ATAN: 1.2,
-    Op.SINH: 1.4,
+    Op.ATAN: 1.4,
+    Op.SINH: 1.3,
     Op.COSH: 1.3,
     Op.TANH: 1.4,
-    Op.ERF: 1.3,
+    Op.ERF: 1.4,
 }
 # Where the interesting arguments are.
 SPANS = {

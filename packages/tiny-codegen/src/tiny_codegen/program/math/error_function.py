@@ -20,7 +20,7 @@ _CENTER_FLOAT64 = 2.5  # of the polynomial's interval
 
 
 def error_function(x: UOp, target: Target | None) -> UOp:
-    """erf(x), at most 1.3 ulp from exact."""
+    """erf(x), at most 1.1 ulp from exact; 1.4 ulp without multiply-adds."""
     size = absolute(x)
     curve = polynomial(coefficients.ERF, size * size, target)
     small = multiply_add(size, curve, size, target)

@@ -61,7 +61,7 @@ def reduced_exponential(x: UOp, target: Target | None) -> Reduced:
 
 
 def exponential(x: UOp, target: Target | None) -> UOp:
-    """exp(x), at most 1.02 ulp from exact in float32 and 1.0 ulp in float64."""
+    """exp(x), at most 1.02 ulp from exact."""
     limits = limits_of(x.dtype)
     x = at_most(at_least(x, limits.lowest), limits.highest)
     r, shifted = reduced_exponential(x, target)
@@ -74,7 +74,7 @@ def near_zero(r: UOp, target: Target | None) -> UOp:
 
 
 def exponential_of_two(x: UOp, target: Target | None) -> UOp:
-    """2**x, at most 0.8 ulp from exact."""
+    """2**x, at most 0.9 ulp from exact; 1.1 ulp without multiply-adds."""
     dtype = x.dtype
     lowest = -float(dtype.bias + dtype.mantissa_bits + 1)
     x = at_most(at_least(x, lowest), float(dtype.bias + 2))
@@ -86,7 +86,7 @@ def exponential_of_two(x: UOp, target: Target | None) -> UOp:
 
 
 def exponential_minus_one(x: UOp, target: Target | None) -> UOp:
-    """exp(x) - 1, at most 1.3 ulp from exact."""
+    """exp(x) - 1, at most 1.4 ulp from exact."""
     dtype = x.dtype
     limited = at_most(at_least(x, -float(dtype.mantissa_bits)), limits_of(dtype).highest)
     r, shifted = reduced_exponential(limited, target)

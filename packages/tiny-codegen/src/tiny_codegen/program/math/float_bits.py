@@ -88,17 +88,14 @@ def parts_of(x: UOp) -> Parts:
     """
     dtype = x.dtype
     digits = dtype.mantissa_bits
-    word = word_of(dtype)
     is_denormal = x < dtype.smallest_normal
     normal = is_denormal.where(x * 2.0**digits, x)
     one = dtype.bias << digits
-    lowest = one - (round((1 - 0.5**0.5) * 2 ** (digits + 1)))
+    lowest = one - round((1 - 0.5**0.5) * 2 ** (digits + 1))  # the bits of the root of 1/2
     shifted = bits(normal) + (one - lowest)
     fraction = ((shifted & ((1 << digits) - 1)) + lowest).bitcast(dtype)
     # The exponent under the leading bit of 2**digits is a float at once: no conversion.
     large = (shifted >> digits | ((dtype.bias + digits) << digits)).bitcast(dtype)
     offset = float((1 << digits) + dtype.bias)
     exponent = large - is_denormal.where(offset + digits, x.const_like(offset))
-    assert exponent.dtype is dtype
-    assert word.bits == dtype.bits
     return Parts(fraction, exponent)

@@ -25,7 +25,7 @@ def logarithm(x: UOp, target: Target | None) -> UOp:
 
 
 def logarithm_of_one_plus(x: UOp, target: Target | None) -> UOp:
-    """log(1 + x), at most 1.2 ulp from exact."""
+    """log(1 + x), at most 0.9 ulp from exact."""
     total, rest = exact_sum(x.const_like(1.0), x)
     fraction, exponent = parts_of(total)
     is_near_one = exponent.eq(0.0)
@@ -37,7 +37,7 @@ def logarithm_of_one_plus(x: UOp, target: Target | None) -> UOp:
 
 
 def logarithm_to_two(x: UOp, target: Target | None) -> UOp:
-    """log2(x), at most 0.9 ulp from exact."""
+    """log2(x), at most 1.0 ulp from exact; 1.1 ulp in float32 without multiply-adds."""
     fraction, exponent = parts_of(x)
     f = fraction - 1.0
     if x.dtype is dtypes.float64:

