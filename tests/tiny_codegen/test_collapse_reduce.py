@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tiny_ir import Op, UOp, dtypes
-from tiny_plugin import Program, Target
+from tiny_plugin import Options, Program, Target
 
 from .graphs import SCALAR, TARGETS, Sheet, counting, full
 
@@ -126,3 +126,28 @@ def test_float_terms_keep_their_special_values(target: Target) -> None:
     slot = sheet.output(chosen.where(spread, 0).reduce(Op.ADD, (1,)))
     found = sheet.run(target)[slot]
     assert found.tolist() == [[2, 3], [np.inf, 0]]
+
+
+@each_target
+def test_counts_that_a_float_does_not_hold_are_summed(target: Target) -> None:
+    # 70000 is beyond float16: 0 times infinity would be NaN. 2049 is not a float16 either.
+    sheet = Sheet()
+    x = sheet.memory(np.array([0, 1, -0.0], np.float16))
+    long = sheet.output(x.reshape((3, 1)).expand((3, 4099)).reduce(Op.MAX, (1,)))
+    zeros = x.shrink(((0, 1),)).reshape((1, 1)).expand((1, 70_000))
+    total = sheet.output(zeros.reduce(Op.ADD, (1,)))
+    found = sheet.run(target, options=Options())
+    assert found[long].tolist() == [0, 1, 0]
+    assert found[total].tolist() == [0]
+
+
+@each_target
+def test_no_terms_are_zero_whatever_they_are(target: Target) -> None:
+    terms = np.array([np.inf, np.nan, 2.5], np.float32)
+    limits = np.array([0, 0, 3], np.int32)
+    sheet = Sheet()
+    limit = sheet.memory(limits).reshape((3, 1)).expand((3, 8))
+    term = sheet.memory(terms).reshape((3, 1)).expand((3, 8))
+    chosen = counting(8).reshape((1, 8)).expand((3, 8)) < limit
+    slot = sheet.output(chosen.where(term, 0).reduce(Op.ADD, (1,)))
+    assert sheet.run(target)[slot].tolist() == [0, 0, 7.5]

@@ -10,9 +10,11 @@ after    i
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import isfinite
 
 from tiny_codegen.loops.accesses import stride
 from tiny_ir import (
+    DType,
     Op,
     RuleSet,
     UOp,
@@ -42,7 +44,7 @@ def reduce_over_unused_axis_is_arithmetic(reduce: UOp) -> UOp | None:
             continue
         if reduce.arg.op in _UNCHANGED:
             return _over_the_rest(value, reduce, axis)
-        if reduce.arg.op is Op.ADD:
+        if reduce.arg.op is Op.ADD and _is_exact(axis.src[0], value.dtype):
             return _over_the_rest(value * axis.src[0].cast(value.dtype), reduce, axis)
     return None
 
@@ -144,10 +146,24 @@ def _counted_steps(axis: UOp, part: UOp, term: UOp, rest: list[UOp]) -> UOp | No
         count = (at_zero * -1 + strict).maximum(0).minimum(size)
     else:
         count = size - (at_zero + 1 - strict).maximum(0).minimum(size)
-    total = term * simplify(count).cast(term.dtype)
+    if not _is_exact(size, term.dtype):
+        return None
+    count = simplify(count)
+    total = term * count.cast(term.dtype)
+    if term.dtype.is_float and not _is_finite(term):
+        total = (count > 0).where(total, 0)  # no times infinity is NaN, but no terms are 0
     for condition in rest:
         total = condition.where(total, 0)
     return total
+
+
+def _is_exact(count: UOp, dtype: DType) -> bool:
+    """Whether a dtype holds every number up to a count; integers hold it modulo their size."""
+    return not dtype.is_float or bounds(count)[1] <= 1 / dtype.epsilon
+
+
+def _is_finite(term: UOp) -> bool:
+    return term.op is Op.CONST and isfinite(term.arg)
 
 
 def _difference(comparison: UOp) -> UOp | None:
