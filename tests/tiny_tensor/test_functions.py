@@ -201,3 +201,26 @@ def test_logaddexp_at_infinities() -> None:
     b = Tensor([-inf, -inf, inf, 1000.0, nan])
     expected = [-inf, inf, inf, 1000 + math.log(2), nan]
     assert a.logaddexp(b).numpy() == pytest.approx(np.array(expected), rel=1e-6, nan_ok=True)
+
+
+SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.5, -3.0, inf, -inf, nan, 1e30, -1e-30]
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+def test_functions_of_two_numbers_equal_numpy_at_all_ends(name: str) -> None:
+    a, b = (grid.ravel() for grid in np.meshgrid(np.array(SPECIAL, name), np.array(SPECIAL, name)))
+    x, y = Tensor(a), Tensor(b)
+    with np.errstate(all="ignore"):
+        for word, theirs in (
+            ("atan2", np.arctan2),
+            ("hypot", np.hypot),
+            ("nextafter", np.nextafter),
+        ):
+            actual, expected = getattr(x, word)(y).numpy(), theirs(a, b)
+            assert actual == pytest.approx(expected, rel=1e-6, nan_ok=True), word
+            ordered = ~np.isnan(expected)
+            assert np.array_equal(np.signbit(actual[ordered]), np.signbit(expected[ordered])), word
+    exact = x.nextafter(y).numpy()
+    assert np.array_equal(exact, np.nextafter(a, b), equal_nan=True)
+    with pytest.raises(DTypeError):
+        Tensor([1]).nextafter(2)
