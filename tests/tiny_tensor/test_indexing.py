@@ -205,6 +205,14 @@ def test_narrow_positions_reach_the_whole_axis() -> None:
     assert x[Tensor([255], dtype="uint8")].tolist() == [255]
 
 
+def test_a_tensor_may_be_its_own_index() -> None:
+    x = Tensor([2, 0, 1])
+    assert x[x].tolist() == [1, 2, 0]
+    assert (x + x)[x + x].tolist() == [0, 4, 2]
+    counting = Tensor.arange(3)
+    assert counting[counting].sum().item() == 3
+
+
 def test_mistakes_are_named() -> None:
     x = Tensor.ones(3, 4)
     with pytest.raises(IndexError, match="outside of axis 0"):

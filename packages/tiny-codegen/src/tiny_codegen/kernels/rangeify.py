@@ -231,8 +231,10 @@ class _BuildKernels(FindPlaces):
                 built[key] = element_at(held, offset, place.valid)
                 stack.pop()
                 continue
-            missing = [at for at in self._sources(node, place) if at not in built]
-            missing = [at for at in missing if not (node.op is Op.INDEX and at[0] is node.src[0])]
+            sources = list(self._sources(node, place))
+            if node.op is Op.INDEX:
+                sources = sources[: len(node.src) - 1]  # the table is read, not computed, here
+            missing = [at for at in sources if at not in built]
             if missing:
                 stack += missing
                 continue
