@@ -15,9 +15,11 @@ from tiny_ir import (
     SIMPLIFY,
     SIMPLIFY_GATED,
     SIMPLIFY_INDEX,
+    AxisKind,
     DType,
     Op,
     ParamArg,
+    RangeArg,
     UOp,
     const,
     dtypes,
@@ -468,3 +470,14 @@ def test_sums_are_written_alike_in_every_process() -> None:
         for seed in ("1", "2")
     }
     assert len(written) == 1
+
+
+def test_a_read_inside_of_an_offset_keeps_its_own_gate() -> None:
+    positions = make(Op.PARAM, dtypes.int32, (), ParamArg(1, 4, ""))
+    table = make(Op.PARAM, dtypes.int32, (), ParamArg(2, 4, ""))
+    eight = const(dtypes.weakint, 8)
+    i = make(Op.RANGE, None, (eight,), RangeArg(0, AxisKind.LOOP))
+    read = positions.index(i - 4, i > 3).cast(dtypes.weakint)
+    element = table.index(read, (i > 3) & (read > -1) & (read < 4))
+    reads = [n for n in toposort((rewrite(element, SIMPLIFY_GATED),)) if n.op is Op.INDEX]
+    assert all(n.src[2].op is not Op.CONST for n in reads)

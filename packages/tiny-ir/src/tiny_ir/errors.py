@@ -11,6 +11,7 @@ __all__ = [
     "CompileError",
     "DTypeError",
     "DeviceError",
+    "ExchangeError",
     "FileFormatError",
     "GradientError",
     "IndexingError",
@@ -193,6 +194,12 @@ class OutOfMemoryError(TinyError, MemoryError):
     """A device that has no room left."""
 
     code = "tiny-213"
+
+
+class ExchangeError(TinyError, BufferError):
+    """Memory that cannot be shared with another library as it was asked for."""
+
+    code = "tiny-214"
 
 
 class FileFormatError(TinyError, ValueError):

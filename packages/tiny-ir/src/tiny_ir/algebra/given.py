@@ -98,11 +98,14 @@ def _with_limit(value: UOp, limited: UOp, low: Number, high: Number, rules: Rule
         return value
     # limited = term + rest + constant, so term = limited - rest - constant
     rest: Terms = {other: -factor for other, factor in terms.items() if other is not term}
+    # A read is carried out wherever its own gate holds, so it keeps the offset and gate it has.
+    kept = {at: at for at in here if at.op in (Op.INDEX, Op.LOAD)}
     if low == high:
-        return rewrite(substitute(value, {term: written(rest, int(low) - constant)}), rules)
+        one = {**kept, term: written(rest, int(low) - constant)}
+        return rewrite(substitute(value, one), rules)
     bounded = make(Op.VARIABLE, weakint, (), VariableArg("limited", int(low), int(high)))
     stand_in = written({**rest, bounded: 1}, -constant)
-    simplified = rewrite(substitute(value, {term: stand_in}), rules)
+    simplified = rewrite(substitute(value, {**kept, term: stand_in}), rules)
     return rewrite(substitute(simplified, {bounded: limited}), rules)
 
 
