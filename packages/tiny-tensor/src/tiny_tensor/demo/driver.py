@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -59,7 +60,8 @@ def progress_bar(total: int) -> Bar:
         from tqdm import tqdm
     except ImportError as error:
         raise _missing("tqdm") from error
-    bar: Bar = tqdm(total=total, unit="step", dynamic_ncols=True)
+    seconds = 0.1 if sys.stderr.isatty() else 5.0  # a log keeps every state of the bar
+    bar: Bar = tqdm(total=total, unit="step", dynamic_ncols=True, mininterval=seconds)
     return bar
 
 
