@@ -24,6 +24,7 @@ from tiny_plugin import (
 from tiny_tensor import settings
 from tiny_tensor.counters import Counters
 from tiny_tensor.finished import Finished
+from tiny_tensor.history import History
 from tiny_tensor.launch_values import bound
 from tiny_tensor.memory import Allocation, Arena
 from tiny_tensor.random_stream import RandomStream
@@ -102,6 +103,7 @@ class Session:
         self._memories: WeakKeyDictionary[UOp, Allocation] = WeakKeyDictionary()
         # What has been computed already, and the memory that holds it.
         self.finished = Finished()
+        self.history = History()
         self._live: dict[int, ref[TensorCore]] = {}
         # Identities are unique in the process, since nodes are.
         self._number = int.from_bytes(os.urandom(4), "little")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from threading import get_ident
 from typing import TYPE_CHECKING
+from weakref import ref
 
 from tiny_ir import MOVEMENT, Op, UOp, WriteError, bounds, rebuild
 
@@ -20,10 +21,12 @@ class Storage:
         node: the newest version.
     """
 
-    __slots__ = ("__weakref__", "node", "traced")
+    __slots__ = ("__weakref__", "data", "node", "traced")
 
     def __init__(self, node: UOp) -> None:
         self.node = node
+        self.data: ref[UOp] | None = None
+        """The BUFFER that was written last and had not been computed from anything."""
         self.traced: tuple[int, UOp] | None = None
         """While a thread captures a function: that thread, and what it sees in place of `node`."""
 
@@ -57,6 +60,8 @@ class Storage:
         _check_writable(chain)
         if 0 in view.shape:
             return
+        if is_in_memory(newest) and session.history.making_of(buffer_below(newest)) is None:
+            self.data = ref(buffer_below(newest))
         if is_whole(view, newest):
             # The whole is written: the value is the newer version.
             for node in chain:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from types import MappingProxyType
 
-from tiny_ir import GradientError, Op, UOp, toposort
+from tiny_ir import GradientError, Op, UOp
 from tiny_tensor.gradient.arithmetic import ARITHMETIC_GRADIENTS
 from tiny_tensor.gradient.functions import FUNCTION_GRADIENTS
 from tiny_tensor.gradient.indexing import gather, scatter
@@ -30,8 +30,21 @@ GRADIENTS: Mapping[Op, GradientRule] = MappingProxyType(
 """The rule of each op through which a gradient flows."""
 
 
+Origin = Callable[[UOp], UOp | None]
+"""From a BUFFER to the graph that it was computed by, of its shape; None where none is known."""
+
+
+def no_origin(buffer: UOp) -> UOp | None:
+    """Memory is where a graph begins."""
+    return None
+
+
 def gradients_of(
-    seeds: Mapping[UOp, UOp], targets: Collection[UOp], *, beyond: bool = True
+    seeds: Mapping[UOp, UOp],
+    targets: Collection[UOp],
+    *,
+    beyond: bool = True,
+    origin: Origin = no_origin,
 ) -> dict[UOp, UOp]:
     """Differentiate roots with respect to nodes below them.
 
@@ -39,6 +52,7 @@ def gradients_of(
         seeds: the roots, each with the gradient that arrives there, of its shape and dtype.
         targets: the nodes whose gradients are wanted.
         beyond: let gradients flow through targets to others below them.
+        origin: what BUFFERs were computed by: gradients flow on into it.
 
     Returns:
         For each target that a root depends on, its gradient, in its shape and dtype.
@@ -46,7 +60,7 @@ def gradients_of(
     Raises:
         GradientError: an op on the way has no gradient.
     """
-    path = path_to(targets, seeds)
+    path = path_to(targets, seeds, origin)
     on_path = frozenset(path)
     wanted = frozenset(targets)
     reached: dict[UOp, UOp] = {}
@@ -70,6 +84,9 @@ def gradients_of(
             gradient = reached[node] if node in wanted else reached.pop(node)
             if node.op is Op.GET:
                 results.setdefault(node.src[0], {})[node.arg] = gradient
+            elif node.op is Op.BUFFER:
+                value = origin(node)
+                pairs = () if value is None else ((value, gradient),)
             elif node.src:
                 pairs = _rule_of(node)(node, gradient)
         for source, part in pairs:
@@ -77,19 +94,41 @@ def gradients_of(
     return {target: reached[target] for target in targets if target in reached}
 
 
-def path_to(targets: Collection[UOp], roots: Collection[UOp]) -> list[UOp]:
+def path_to(
+    targets: Collection[UOp], roots: Collection[UOp], origin: Origin = no_origin
+) -> list[UOp]:
     """Nodes between targets and roots through which a gradient may flow, sources before users."""
     found: dict[UOp, None] = {}
     wanted = frozenset(targets)
-    for node in toposort(roots):
+    for node, sources in _sources_first(roots, origin):
         if node in wanted:
             found[node] = None
         elif node.op is not Op.DETACH and (node.dtype.is_float or not node.dtype.nbytes):
-            for source in node.src:
+            for source in sources:
                 if source in found:
                     found[node] = None
                     break
     return list(found)
+
+
+def _sources_first(roots: Collection[UOp], origin: Origin) -> Iterator[tuple[UOp, tuple[UOp, ...]]]:
+    """Every node below the roots with its sources; that of a BUFFER is what it was computed by."""
+    sources: dict[UOp, tuple[UOp, ...]] = {}
+    stack = list(roots)
+    done: set[UOp] = set()
+    while stack:
+        node = stack[-1]
+        if node in done:
+            stack.pop()
+            continue
+        if node not in sources:
+            made = origin(node) if node.op is Op.BUFFER else None
+            sources[node] = node.src if made is None else (made,)
+            stack += sources[node]
+            continue
+        stack.pop()
+        done.add(node)
+        yield node, sources[node]
 
 
 def _rule_of(node: UOp) -> GradientRule:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Self
 
 from tiny_ir import GradientError, Op, ShapeError, UOp, is_same_shape, make
 from tiny_plugin import boundary
 from tiny_tensor.gradient.differentiate import gradients_of
 from tiny_tensor.gradient.rule import zeros
+from tiny_tensor.history import Origins
 from tiny_tensor.session import current_session
 from tiny_tensor.tensor_core import TensorCore
 
@@ -45,7 +47,7 @@ class GradientMethods(TensorCore):
         for target in targets:
             _check_float(target, "with respect to")
         nodes = [target.uop for target in targets]
-        found = gradients_of({self.uop: self._seed(gradient)}, nodes)
+        found = self._flow(gradient, nodes)
         return [
             target._apply(found[node] if node in found else zeros(node.shape, node))
             for target, node in zip(targets, nodes, strict=True)
@@ -71,13 +73,12 @@ class GradientMethods(TensorCore):
             >>> x.grad.tolist()
             [2.0, 4.0]
         """
-        seed = self._seed(gradient)
         live = [
             (tensor, tensor.uop)
             for tensor in current_session().live_tensors()
             if isinstance(tensor, type(self)) and tensor.dtype.is_float
         ]
-        found = gradients_of({self.uop: seed}, frozenset(node for _, node in live))
+        found = self._flow(gradient, frozenset(node for _, node in live))
         for tensor, node in live:
             if node in found:
                 slope = found[node]
@@ -111,6 +112,12 @@ class GradientMethods(TensorCore):
         """Mark this tensor as one that is trained: optimizers do so."""
         self.is_param = flag
         return self
+
+    def _flow(self, gradient: Self | None, targets: Collection[UOp]) -> dict[UOp, UOp]:
+        """The gradients of nodes, whether what lies between was realized or not."""
+        origins = Origins(current_session())
+        seeds = {self.uop: self._seed(gradient)}
+        return origins.settled(gradients_of(seeds, targets, origin=origins))
 
     def _seed(self, gradient: Self | None) -> UOp:
         """What arrives at this tensor."""

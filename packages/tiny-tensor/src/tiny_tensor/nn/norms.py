@@ -87,7 +87,7 @@ class BatchNorm:
         return mean, variance
 
     def _follow(self, running: Tensor, batch: Tensor) -> None:
-        moved = running * (1 - self.momentum) + batch * self.momentum
+        moved = running.detach() * (1 - self.momentum) + batch * self.momentum
         running.assign(moved.cast(running.dtype))
 
     def _check(self, x: Tensor) -> None:

@@ -73,7 +73,7 @@ class Optimizer:
             assert gradient is not None, "only parameters with gradients are present"
             value = _wide(param.detach())
             update = self._update(at, value, _wide(gradient.detach()))
-            param.assign((value - update).cast(param.dtype))
+            _write(param, value - update)
         return [*(self.params[at] for at in present), *self._state()]
 
     def _begin_step(self) -> None:
@@ -165,7 +165,7 @@ class LARS(Optimizer):
             gradient = gradient * self.lr
         if self.momentum:
             velocity = self.velocity[at]
-            velocity.assign(velocity * self.momentum + gradient)
+            _write(velocity, velocity * self.momentum + gradient)
             gradient = gradient + velocity * self.momentum if self.nesterov else velocity
         return gradient if self.classic else gradient * self.lr
 
@@ -261,8 +261,8 @@ class LAMB(Optimizer):
 
     def _update(self, at: int, value: Tensor, gradient: Tensor) -> Tensor:
         mean, square = self.mean[at], self.square[at]
-        mean.assign(mean * self.b1 + gradient * (1 - self.b1))
-        square.assign(square * self.b2 + gradient * gradient * (1 - self.b2))
+        _write(mean, mean * self.b1 + gradient * (1 - self.b1))
+        _write(square, square * self.b2 + gradient * gradient * (1 - self.b2))
         slope = mean / self._part_seen(self.b1)
         size = (square / self._part_seen(self.b2)).sqrt()
         update = slope / (size + self.eps)
@@ -389,6 +389,11 @@ def _check_range(name: str, value: float, low: float, high: float) -> None:
 def _begin(optimizer: Optimizer) -> None:
     """Have parameters and state in memory: the first step is the same graph as all others then."""
     realize((*optimizer.params, *optimizer._state()), current_session())
+
+
+def _write(tensor: Tensor, value: Tensor) -> None:
+    """Write a tensor; no gradient flows into the step."""
+    tensor.assign(value.cast(tensor.dtype).detach())
 
 
 def _wide(tensor: Tensor) -> Tensor:

@@ -1,0 +1,180 @@
+"""A gradient does not depend on what was realized before it, and remembering holds no memory."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tiny_ir import GradientError
+from tiny_tensor import Session, Tensor, nn
+from tiny_tensor.history import KEPT_STEPS
+from tiny_tensor.storage import buffer_below
+
+pytestmark = pytest.mark.usefixtures("session")
+
+
+def test_a_loss_may_be_read_before_it_is_differentiated() -> None:
+    x = Tensor([1.0, 2.0])
+    loss = (x * x).sum()
+    assert loss.item() == 5
+    loss.backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [2, 4]
+
+
+def test_what_lies_between_may_be_read() -> None:
+    x = Tensor([1.0, 2.0])
+    y = (x * x).realize()
+    z = (y * y + x).realize()
+    assert z.sum().gradient(x, y)[0].tolist() == [5, 33]
+    assert z.sum().gradient(x, y)[1].tolist() == [2, 8]
+
+
+def test_a_gradient_may_be_read_before_it_is_differentiated() -> None:
+    x = Tensor([1.0, 2.0])
+    (slope,) = (x * x * x).sum().gradient(x)
+    assert slope.tolist() == [3, 12]
+    assert slope.sum().gradient(x)[0].tolist() == [6, 12]
+
+
+def test_what_lies_between_may_be_gone() -> None:
+    x = Tensor([1.0, 2.0])
+    y = (x * x).realize()
+    z = (y * y).realize()
+    del y
+    gc.collect()
+    assert z.sum().gradient(x)[0].tolist() == [4, 32]
+
+
+def test_a_written_tensor_may_be_read() -> None:
+    x = Tensor([1.0, 2.0, 3.0])
+    y = x * x
+    y[1:2] = x[:1] * 5
+    assert y.tolist() == [1, 5, 9]
+    assert y.sum().gradient(x)[0].tolist() == [7, 0, 6]
+
+
+def test_detach_is_remembered() -> None:
+    x = Tensor([3.0])
+    y = (x * x.detach()).realize()
+    assert y.sum().gradient(x)[0].tolist() == [3]
+    assert x.detach().realize().sum().gradient(x)[0].tolist() == [0]
+
+
+def test_numbers_that_are_gone_and_not_needed_are_not_missed() -> None:
+    x, other = Tensor([3.0]), Tensor([5.0])
+    y = (x * 2 + other).realize()
+    del other
+    gc.collect()
+    assert y.sum().gradient(x)[0].tolist() == [2]
+
+
+def test_numbers_that_are_gone_and_needed_are_missed() -> None:
+    x, other = Tensor([3.0]), Tensor([5.0])
+    y = (x * other).realize()
+    del other
+    gc.collect()
+    with pytest.raises(GradientError, match="no longer exists"):
+        y.sum().gradient(x)
+
+
+def test_numbers_that_were_overwritten_and_are_needed_are_missed() -> None:
+    x, other = Tensor([3.0, 4.0]), Tensor([5.0, 6.0])
+    y = (x * other).realize()
+    other[:1] = Tensor([7.0])
+    other.realize()
+    with pytest.raises(GradientError, match="no longer exists"):
+        y.sum().gradient(x)
+
+
+def test_remembering_holds_no_memory(session: Session) -> None:
+    x = Tensor([1.0, 2.0])
+    y = (x * x).realize()
+    buffer = buffer_below(x.uop)
+    assert session.allocation_of(buffer) is not None
+    held = len(session._memories)
+    del x, buffer
+    gc.collect()
+    assert len(session._memories) < held
+    assert y.tolist() == [1, 4]
+
+
+def test_long_rows_of_results_are_forgotten(session: Session) -> None:
+    x = Tensor([1.0])
+    buffer_makings = session.history._makings
+    for _ in range(5):
+        x = (x * 2).realize()
+    longest = max(making.length for making in buffer_makings.values())
+    assert 5 <= longest <= KEPT_STEPS
+
+
+def test_training_leaves_nothing_to_remember(session: Session) -> None:
+    layer = nn.Linear(2, 1)
+    optimizer = nn.optim.Adam(nn.state.get_parameters(layer))
+    for _ in range(3):
+        optimizer.zero_grad()
+        layer(Tensor.ones(3, 2)).sum().backward()
+        optimizer.step()
+    kept = [making.length for making in session.history._makings.values()]
+    assert max(kept, default=0) <= 1
+
+
+def test_a_weight_that_is_written_from_itself_stays_a_weight(session: Session) -> None:
+    x, w = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
+    for step in range(4):
+        loss = (x * w * w).sum()
+        (slope,) = loss.gradient(w)
+        w.assign(w - slope * 0.25).realize()
+        if step == 1:
+            before = session.counters.schedules + session.counters.cached_schedules
+    assert session.counters.schedules + session.counters.cached_schedules == before
+    assert w.tolist() == [3 / 16, 0]
+    assert session.history.making_of(buffer_below(w.uop)) is None
+
+
+def test_data_that_is_written_from_elsewhere_leads_there() -> None:
+    x, y = Tensor([1.0, 2.0]), Tensor([0.0, 0.0])
+    y.assign(x * x).realize()
+    assert y.sum().gradient(x)[0].tolist() == [2, 4]
+
+
+STEPS = [
+    lambda x: x.sin(),
+    lambda x: x * x.flip(0),
+    lambda x: x + x.sum(0, keepdim=True),
+    lambda x: x.cumsum(1),
+    lambda x: x.T @ x,
+    lambda x: (x * 0.5).tanh(),
+]
+
+
+@settings(max_examples=10, deadline=None, derandomize=True)
+@given(
+    st.lists(st.tuples(st.integers(0, len(STEPS) - 1), st.booleans()), min_size=2, max_size=5),
+    st.booleans(),
+)
+def test_gradients_are_the_same_however_much_was_realized(
+    chain: list[tuple[int, bool]], keep: bool
+) -> None:
+    values = np.linspace(-1, 1, 9).reshape(3, 3)
+
+    def gradient(realizes: bool) -> list[object]:
+        x = y = Tensor(values)
+        kept = []
+        for step, is_realized in chain:
+            y = STEPS[step](y)
+            if is_realized and realizes:
+                y.realize()
+            if keep:
+                kept.append(y)
+        loss = y.sum()
+        if realizes:
+            loss.realize()
+        return [g.numpy() for g in loss.gradient(x, *kept)]
+
+    for mine, expected in zip(gradient(True), gradient(False), strict=True):
+        np.testing.assert_allclose(mine, expected, rtol=1e-12)  # type: ignore[call-overload]
