@@ -7,8 +7,23 @@ from tiny_ir import Op, UOp, simplify, substitute, toposort
 
 def stride(expression: UOp, axis: UOp) -> int | None:
     """How much an index grows with one step of an axis; None where that is not constant."""
-    if axis not in toposort((expression,)):
-        return 0
+    total = 0
+    terms = [(expression, 1)]
+    while terms:
+        term, factor = terms.pop()
+        if term is axis:
+            total += factor
+        elif term.op is Op.ADD:
+            terms += [(source, factor) for source in term.src]
+        elif term.op is Op.MUL and term.src[1].op is Op.CONST:
+            terms.append((term.src[0], factor * int(term.src[1].arg)))
+        elif term.src and term.op is not Op.RANGE and axis in toposort((term,)):
+            return _difference(expression, axis)
+    return total
+
+
+def _difference(expression: UOp, axis: UOp) -> int | None:
+    """The stride of an expression that is no plain sum along the axis."""
     difference = simplify(substitute(expression, {axis: axis + 1}) - expression)
     return int(difference.arg) if difference.op is Op.CONST else None
 

@@ -193,6 +193,15 @@ def shift(root: UOp, old: UOp, factor: int) -> tuple[UOp, UOp, UOp]:
     size = _known_size(old)
     if not 0 < factor <= size:
         raise _refused(f"shift blocks of {factor} over an axis of {size}", "no block fits")
+    _check_shift(root, old)
+    outer = axis(old.arg.number, -(-size // factor), AxisKind.LOOP)
+    inner = axis(next_number(root), factor, AxisKind.LOOP)
+    start = (outer * factor).minimum(size - factor)
+    return replace_range(root, old, start + inner, (outer, inner)), outer, inner
+
+
+def _check_shift(root: UOp, old: UOp) -> None:
+    """Refuse where computing an element twice would change something."""
     if old.arg.kind is not AxisKind.LOOP:
         raise _refused("shift a reduction", "terms would be combined twice")
     nodes = toposort((root,))
@@ -200,16 +209,12 @@ def shift(root: UOp, old: UOp, factor: int) -> tuple[UOp, UOp, UOp]:
         raise _refused("shift beside a recurrence", "steps would be taken twice")
     if set(stored_to(nodes)) & set(loaded_from(nodes)):
         raise _refused("shift a kernel that reads what it writes", "elements would change twice")
-    outer = axis(old.arg.number, -(-size // factor), AxisKind.LOOP)
-    inner = axis(next_number(root), factor, AxisKind.LOOP)
-    start = (outer * factor).minimum(size - factor)
-    return replace_range(root, old, start + inner, (outer, inner)), outer, inner
 
 
 def may_shift(root: UOp, old: UOp) -> bool:
     """Whether blocks along an axis may overlap."""
     try:
-        shift(root, old, 1)
+        _check_shift(root, old)
     except ActionError:
         return False
     return True

@@ -207,7 +207,10 @@ def _choose_packs(root: UOp, target: Target, applied: list[str]) -> UOp:
     for load in loads_of(root):
         axes = _packed_axes(root, load)
         if axes and _is_worth_packing(load, axes, target):
-            root = pack(root, load, axes)
+            try:
+                root = pack(root, load, axes)
+            except ActionError:
+                continue  # such as a state of a recurrence, which its own steps write
             applied.append(f"pack {memory_of(load).arg.slot} along {len(axes)}")
     return root
 

@@ -22,9 +22,9 @@ def assign_threads(sink: UOp, target: Target) -> UOp:
         src = tuple([done[source] for source in node.src])
         if node.op in (Op.END, Op.AFTER):
             src = tuple(source for source in src if source.op is not Op.SPECIAL)
-        if node.op is Op.END and src != node.src:
-            if not any(source.op is Op.RANGE for source in src):
-                done[node] = src[0] if len(src) == 1 else make(Op.SINK, None, src)
-                continue
+        is_open = any(source.op is Op.RANGE for source in src)
+        if node.op is Op.END and src != node.src and not is_open:
+            done[node] = src[0] if len(src) == 1 else make(Op.SINK, None, src)
+            continue
         done[node] = node if src == node.src else rebuild(node, src)
     return done[sink]

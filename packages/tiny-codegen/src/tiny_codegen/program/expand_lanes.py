@@ -18,7 +18,6 @@ from tiny_ir import (
     dtypes,
     make,
     rebuild,
-    simplify,
     substitute,
     toposort,
 )
@@ -120,10 +119,9 @@ def _unrolled(sink: UOp) -> UOp:
 
 
 def _copies(node: UOp, axis: UOp) -> list[UOp]:
-    count = int(axis.src[0].arg)
-    return [
-        simplify(substitute(node, {axis: const(dtypes.weakint, number)})) for number in range(count)
-    ]
+    """The node at each iteration; the next stage simplifies all of them at once."""
+    numbers = range(int(axis.src[0].arg))
+    return [substitute(node, {axis: const(dtypes.weakint, number)}) for number in numbers]
 
 
 def _copied_end(end: UOp, axis: UOp) -> UOp:
