@@ -135,3 +135,9 @@ def test_the_example_of_the_readme_has_twelve_lines() -> None:
         block for block in blocks_of((ROOT / "README.md").read_text()) if block.kind == "python"
     )
     assert len([line for line in first.text.splitlines() if line.strip()]) <= 12
+
+
+def test_every_decision_is_in_the_index() -> None:
+    folder = ROOT / "docs" / "decisions"
+    index = (folder / "index.md").read_text(encoding="utf-8")
+    assert [page.name for page in folder.glob("0*.md") if f"({page.name})" not in index] == []
