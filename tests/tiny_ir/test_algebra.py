@@ -481,3 +481,10 @@ def test_a_read_inside_of_an_offset_keeps_its_own_gate() -> None:
     element = table.index(read, (i > 3) & (read > -1) & (read < 4))
     reads = [n for n in toposort((rewrite(element, SIMPLIFY_GATED),)) if n.op is Op.INDEX]
     assert all(n.src[2].op is not Op.CONST for n in reads)
+
+
+def test_one_lane_that_is_false_stands_last_beside_wide_bools() -> None:
+    lanes = make(Op.IOTA, dtypes.weakint, (), 8)
+    wide = (lanes < 6) & (lanes < const(dtypes.weakint, 7))
+    both = make(Op.AND, None, (const(dtypes.bool_, False), wide))
+    assert simplify(both) is simplify(make(Op.AND, None, (wide, const(dtypes.bool_, False))))

@@ -151,8 +151,8 @@ _LONGEST_CONJUNCTION = 32
 def conjunction_has_one_form(root: UOp, p: UOp, q: UOp) -> UOp | None:
     """In order, each once, and of comparisons of one sum with constants only the strictest."""
     parts = conjuncts(root, _LONGEST_CONJUNCTION)
-    if len(parts) > _LONGEST_CONJUNCTION:
-        return None
+    if len(parts) > _LONGEST_CONJUNCTION or any(part.op is Op.CONST for part in parts):
+        return None  # a constant of one lane beside wide bools stands last, by another rule
     kept = dict.fromkeys(parts)
     for part in parts:
         if part.op is Op.XOR and part.src[0] in kept and part.src[1].op is Op.CONST:
