@@ -406,6 +406,32 @@ def test_a_chain_of_ten_thousand_steps_needs_no_recursion() -> None:
     assert len(toposort((gradient.uop,))) < 50_000
 
 
+@pytest.mark.parametrize(
+    "make_one",
+    [
+        lambda: Tensor.ones(2, 2),
+        lambda: Tensor.full((2, 2), 3.0),
+        lambda: Tensor.eye(2),
+        lambda: Tensor(2.0),
+        lambda: Tensor.zeros(2, 2),
+        lambda: Tensor.linspace(0, 1, 2),
+        lambda: Tensor.arange(2.0),
+        lambda: Tensor.ones(2).full_like(2.0),
+    ],
+)
+def test_equal_constants_have_gradients_of_their_own(make_one: Callable[[], Tensor]) -> None:
+    x, y = make_one(), make_one()
+    found = (x * y * 2 + y).sum().gradient(x)[0]
+    np.testing.assert_array_equal(found.numpy(), 2 * y.numpy())
+
+
+def test_equal_constants_are_one_kernel(session: Session) -> None:
+    (Tensor([1.0, 2.0]) + Tensor.ones(2)).realize()
+    before = session.counters.schedules + session.counters.cached_schedules
+    (Tensor([1.0, 2.0]) + Tensor.ones(2)).realize()
+    assert session.counters.schedules + session.counters.cached_schedules == before
+
+
 # backward().
 
 

@@ -1,5 +1,7 @@
 """A graph loses what is particular to one run: buffers become numbered slots, numbers variables.
 
+What only differentiation looks at is left out.
+
 before   SINK(STORE(BUFFER 7012, ADD(BUFFER 7003, CAST(BIND(position, 96)))))
 after    SINK(STORE(PARAM 1, ADD(PARAM 0, CAST(VARIABLE v0))))
 """
@@ -48,6 +50,8 @@ def canonical_of(sink: UOp) -> Canonical:
             binds[name] = node
             limits = VariableArg(name, node.src[0].arg.minimum, node.src[0].arg.maximum)
             done[node] = make(Op.VARIABLE, node.dtype, (), limits)
+        elif node.op is Op.CONTIGUOUS_BACKWARD:
+            done[node] = done[node.src[0]]
         else:
             src = tuple([done[source] for source in node.src])
             done[node] = node if src == node.src else rebuild(node, src)

@@ -58,7 +58,7 @@ class CreationMethods(TensorCore):
         """
         node = constant(fill_value, dtype)
         sizes = checked_shape((shape,))
-        return cls._from_uop(broadcast(node, sizes), current_session().device_name(device))
+        return cls._from_nothing(broadcast(node, sizes), current_session().device_name(device))
 
     @classmethod
     def zeros(
@@ -160,7 +160,7 @@ class CreationMethods(TensorCore):
             )
         count = max(0, math.ceil((stop - start) / step))
         last = start + step * max(count - 1, 0)
-        wanted = _arange_dtype(start, last, step) if dtype is None else concrete_dtype(dtype)
+        wanted = _arange_dtype(start, stop, step, last) if dtype is None else concrete_dtype(dtype)
         if (
             wanted.is_int
             and not wanted.minimum <= min(start, last) <= max(start, last) <= wanted.maximum
@@ -178,11 +178,12 @@ class CreationMethods(TensorCore):
             kept = wanted if wanted.is_float and wanted.nbytes >= 4 else dtypes.float32
             scaled = index.cast(kept) * const(kept, step) + const(kept, start)
             node = scaled.cast(wanted)
-        return cls._from_uop(node, current_session().device_name(device))
+        return cls._from_nothing(node, current_session().device_name(device))
 
 
-def _arange_dtype(start: float, last: float, step: float) -> DType:
-    if isinstance(start, int) and isinstance(step, int) and isinstance(last, int):
+def _arange_dtype(start: float, stop: float, step: float, last: float) -> DType:
+    whole = all(isinstance(value, int) for value in (start, stop, step))
+    if whole and isinstance(last, int):
         return int_dtype(min(start, last), max(start, last))
     return current_session().default_float
 

@@ -32,7 +32,9 @@ class LikeMethods(CreationMethods):
             [7, 7]
         """
         wanted = self.dtype if dtype is None else concrete_dtype(dtype)
-        return self._apply(broadcast(constant(fill_value, wanted), self.shape))
+        return self._from_nothing(
+            broadcast(constant(fill_value, wanted), self.shape), self._device
+        )
 
     def const_like(self, value: Scalar, dtype: DType | str | None = None) -> Self:
         """Another name of `full_like`."""
@@ -93,7 +95,7 @@ class LikeMethods(CreationMethods):
         shape = (n, columns)
         row = broadcast(counting(n).reshape((n, 1)), shape)
         column = broadcast(counting(columns).reshape((1, columns)), shape)
-        return cls._from_uop(row.eq(column).cast(wanted), session.device_name(device))
+        return cls._from_nothing(row.eq(column).cast(wanted), session.device_name(device))
 
     @classmethod
     def linspace(
@@ -141,7 +143,7 @@ class LikeMethods(CreationMethods):
                 fix="choose a dtype of numbers.",
             )
         node = _even_steps(float(start), float(stop), steps, wanted)
-        return cls._from_uop(node.cast(wanted), session.device_name(device))
+        return cls._from_nothing(node.cast(wanted), session.device_name(device))
 
 
 def _even_steps(start: float, stop: float, steps: int, wanted: DType) -> UOp:

@@ -225,6 +225,16 @@ class Session:
         """A BUFFER node: the identity of memory that is not there yet."""
         return make(Op.BUFFER, dtype, (), BufferArg(next(self._identities), elements, device))
 
+    def marked(self, node: UOp) -> UOp:
+        """A float constant under a mark of its own, which no kernel sees.
+
+        Equal constants are one node, and gradients are found by node: without it, the gradient
+        with respect to one tensor of ones would be that of all of them.
+        """
+        if not node.dtype.is_float:
+            return node
+        return make(Op.CONTIGUOUS_BACKWARD, None, (node,), next(self._identities))
+
     def new_place(self, like: UOp, device: str) -> tuple[UOp, UOp]:
         """A new BUFFER for the elements of a node, and the view of it that has the node's shape."""
         count = product(like.shape)

@@ -308,9 +308,9 @@ def _node_of(data: object, device: str, dtype: DType | None) -> UOp:
     if isinstance(data, Tensor):
         return data.to(device).uop
     if data is None:
-        return constant(0, dtype or session.default_float)
+        return session.marked(constant(0, dtype or session.default_float))
     if isinstance(data, bool | int | float):
-        return constant(data, dtype)
+        return session.marked(constant(data, dtype))
     if isinstance(data, UOp):
         return _symbolic(data)
     if is_array(data):

@@ -68,6 +68,11 @@ class TensorCore:
         tensor._hold(Storage(node), node, device or current_session().default_device)
         return tensor
 
+    @classmethod
+    def _from_nothing(cls, node: UOp, device: str) -> Self:
+        """A tensor of what depends on no data; its gradient is its own."""
+        return cls._from_uop(current_session().marked(node), device)
+
     def _apply(self, node: UOp) -> Self:
         """A tensor with data of its own on the device of this one."""
         return self._from_uop(node, self._device)
