@@ -21,13 +21,14 @@ from tiny_tensor.axes import resolved_axis
 from tiny_tensor.broadcast import broadcast
 from tiny_tensor.choices import check_choice
 from tiny_tensor.elementwise import ElementwiseMethods
-from tiny_tensor.movement import MovementMethods, ints_of
+from tiny_tensor.movement import ints_of
+from tiny_tensor.parts import PartMethods
 
 Joined = TypeVar("Joined", bound="JoiningMethods")
 
 
 @boundary
-class JoiningMethods(MovementMethods, ElementwiseMethods):
+class JoiningMethods(PartMethods, ElementwiseMethods):
     """Joins and repetitions. Each gives a tensor with data of its own."""
 
     __slots__ = ()

@@ -1,0 +1,94 @@
+"""Comparisons of Tensor, and choices by them."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from tiny_ir import DType, DTypeError, Op, dtypes, make
+from tiny_plugin import boundary
+from tiny_tensor.bits import BitMethods
+from tiny_tensor.broadcast import broadcast, broadcast_shape
+from tiny_tensor.tensor_core import weak_dtype
+
+
+@boundary
+class ComparisonMethods(BitMethods):
+    """Bools, and what is made of them."""
+
+    __slots__ = ()
+
+    def _compared(self, op: Op, other: object, *, reverse: bool = False) -> Self:
+        """A comparison; an integer that this dtype cannot hold is compared as what it is."""
+        if isinstance(other, int) and self.dtype.is_int and not _fits(other, self.dtype):
+            wide = dtypes.float64
+            if dtypes.int64.minimum <= other <= dtypes.int64.maximum:
+                wide = dtypes.int64 if self.dtype is not dtypes.uint64 else dtypes.float64
+            return self.cast(wide)._binary(op, other, reverse=reverse)
+        return self._binary(op, other, reverse=reverse)
+
+    def eq(self, other: object) -> Self:
+        """Where both sides are equal, as bools.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> (Tensor([1, 2, 3]) == 2).tolist()
+            [False, True, False]
+        """
+        return self._compared(Op.CMPEQ, other)
+
+    def ne(self, other: object) -> Self:
+        """Where both sides differ, as bools; NaN differs from everything."""
+        return self._compared(Op.CMPNE, other)
+
+    def where(self, x: object, y: object) -> Self:
+        """`x` where this is true, and `y` elsewhere.
+
+        Args:
+            x: a tensor or a number.
+            y: a tensor or a number.
+
+        Returns:
+            The common shape of the three, in the promoted dtype of `x` and `y`.
+
+        Raises:
+            DTypeError: this tensor is not bool.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor([True, False]).where(Tensor([1, 2]), 0.5).tolist()
+            [1.0, 0.5]
+        """
+        if not self.dtype.is_bool:
+            raise DTypeError(
+                f"cannot choose by a tensor of {self.dtype.name}.",
+                why="a condition is bool.",
+                fix="compare it with something first, for example x != 0.",
+            )
+        dtype = self._meeting(x, y)
+        first, second = self._operand(x, dtype), self._operand(y, dtype)
+        shape = broadcast_shape(self.shape, first.shape, second.shape)
+        sources = [
+            node if node.shape == () else broadcast(node, shape)
+            for node in (self.uop, first, second)
+        ]
+        return self._apply(make(Op.WHERE, None, tuple(sources)))
+
+    def _meeting(self, *values: object) -> DType:
+        """The dtype in which tensors and numbers meet."""
+        found = [
+            weak_dtype(value)
+            if isinstance(value, bool | int | float)
+            else self._operand(value).dtype
+            for value in values
+        ]
+        dtype = dtypes.promote(*found)
+        if dtype is dtypes.weakfloat:
+            return self._session.default_float
+        if dtype is not dtypes.weakint:
+            return dtype
+        narrow = all(isinstance(value, int) and _fits(value, dtypes.int32) for value in values)
+        return dtypes.int32 if narrow else dtypes.int64
+
+
+def _fits(value: int, dtype: DType) -> bool:
+    return dtype.minimum <= value <= dtype.maximum
