@@ -157,7 +157,7 @@ def overwritten(x: Tensor) -> Tensor:
 
 
 def test_every_rule_is_compared_with_differences() -> None:
-    assert set(OPS) == set(GRADIENTS)
+    assert set(OPS) == set(GRADIENTS) - {Op.CUSTOM}  # it is what users say
 
 
 @pytest.mark.parametrize("op", OPS, ids=lambda op: op.name)

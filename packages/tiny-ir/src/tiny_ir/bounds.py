@@ -434,6 +434,7 @@ _TRANSFERS: dict[Op, Transfer] = {
     Op.CONTIGUOUS: _first,
     Op.CONTIGUOUS_BACKWARD: _first,
     Op.DETACH: _first,
+    Op.CUSTOM: _first,
     Op.COPY: _first,
     Op.SPLAT: _first,
     Op.EXTRACT: _first,

@@ -130,6 +130,8 @@ _ARGUMENTS: Mapping[Op, type | tuple[type, ...]] = MappingProxyType(
         Op.INDEX: (int, type(None)),
         Op.SCATTER: (Op, type(None)),
         Op.COPY: str,
+        Op.CUSTOM: int,
+        Op.CONTIGUOUS_BACKWARD: (int, type(None)),
         Op.SINK: (arguments.KernelArg, type(None)),
         Op.SPLAT: int,
         Op.EXTRACT: int,

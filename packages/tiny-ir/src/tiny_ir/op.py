@@ -99,6 +99,7 @@ class Op(Enum):
     CONTIGUOUS = auto()
     CONTIGUOUS_BACKWARD = auto()
     DETACH = auto()
+    CUSTOM = auto()
     COPY = auto()
     LOAD = auto()
     STORE = auto()

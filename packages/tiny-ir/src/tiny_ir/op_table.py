@@ -137,6 +137,7 @@ OP_TABLE: dict[Op, OpRow] = {
     Op.CONTIGUOUS: OpRow(1, 1, _first, shapes.first, ONLY_GRAPH),
     Op.CONTIGUOUS_BACKWARD: OpRow(1, 1, _first, shapes.first, ONLY_GRAPH),
     Op.DETACH: OpRow(1, 1, _first, shapes.first, ONLY_GRAPH),
+    Op.CUSTOM: OpRow(1, None, _first, shapes.first, ONLY_GRAPH),
     Op.COPY: OpRow(1, 1, _first, shapes.first, ONLY_GRAPH),
     Op.LOAD: OpRow(1, 3, _first, shapes.load, LOWERED),
     Op.STORE: OpRow(2, 3, _void, shapes.scalar, EVERYWHERE),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Sequence
 from threading import get_ident
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from tiny_ir import JitError, Op, UOp, toposort
 from tiny_tensor.launch_values import bound
@@ -18,6 +18,16 @@ from tiny_tensor.storage import Storage
 if TYPE_CHECKING:
     from tiny_tensor.session import Session
     from tiny_tensor.tensor_core import TensorCore
+
+
+class Tracing(Protocol):
+    """What a thread does while a function runs once, for many runs: what the Session tells it."""
+
+    def is_active(self) -> bool: ...
+    def draw(self, count: int) -> tuple[UOp, UOp]: ...
+    def writes(self, storage: Storage) -> None: ...
+    def makes(self, buffer: UOp) -> None: ...
+    def reads(self, tensor: TensorCore) -> None: ...
 
 
 class Capture:

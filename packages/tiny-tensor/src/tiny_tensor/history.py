@@ -33,6 +33,7 @@ class Making:
         value: the graph, over numbered PARAMs and VARIABLEs.
         leaves: the BUFFER of each PARAM.
         binds: the BIND of each VARIABLE.
+        marks: the node of each mark.
         past: how the BUFFERs among them were made that a gradient may flow to.
         length: how many makings stand behind one another.
     """
@@ -40,6 +41,7 @@ class Making:
     value: UOp
     leaves: tuple[ref[UOp], ...]
     binds: dict[str, UOp]
+    marks: tuple[ref[UOp], ...]
     past: dict[int, Making]
     length: int
 
@@ -68,27 +70,29 @@ class History:
             for tensor in live
             if tensor._storage.data is not None and (buffer := tensor._storage.data()) is not None
         }
-        effects = canonical.graph.src
-        slots = self._slots.get(canonical.graph)
+        effects = canonical.marked.src
+        slots = self._slots.get(canonical.marked)
         if slots is None:
             slots = tuple(map(_slots_a_gradient_reaches, effects))
-            self._slots[canonical.graph] = slots
+            self._slots[canonical.marked] = slots
         leaves: tuple[ref[UOp], ...] | None = None
+        marks: tuple[ref[UOp], ...] = ()
         results = pending.results.items()
         for (node, result), effect, reached in zip(results, effects, slots, strict=True):
             if not reached or data.get(node) in reached:
                 continue
             if leaves is None:
-                leaves = tuple(map(ref, canonical.buffers))
+                leaves = tuple(map(ref, canonical.inputs))
+                marks = tuple(map(ref, canonical.marks))
             past = {
                 slot: made
                 for slot in reached
-                if (made := self._makings.get(canonical.buffers[slot])) is not None
+                if (made := self._makings.get(canonical.inputs[slot])) is not None
             }
             length = 1 + max((made.length for made in past.values()), default=0)
             if length > KEPT_STEPS:
                 past, length = {}, 1
-            making = Making(_value_of(effect), leaves, canonical.binds, past, length)
+            making = Making(_value_of(effect), leaves, canonical.binds, marks, past, length)
             self._makings[buffer_below(result)] = making
 
     def making_of(self, buffer: UOp) -> Making | None:
@@ -160,6 +164,10 @@ class Origins:
                 replaced[node] = self._leaf(making, node)
             elif node.op is Op.VARIABLE:
                 replaced[node] = making.binds[node.arg.name]
+            elif node.op is Op.CONTIGUOUS_BACKWARD and node.arg is not None:
+                mark = making.marks[node.arg]()
+                if mark is not None:
+                    replaced[node] = mark
         return substitute(making.value, replaced)
 
     def _leaf(self, making: Making, param: UOp) -> UOp:

@@ -23,6 +23,7 @@ from tiny_plugin import (
 )
 from tiny_tensor import settings
 from tiny_tensor.counters import Counters
+from tiny_tensor.custom_gradients import CustomGradients
 from tiny_tensor.finished import Finished
 from tiny_tensor.history import History
 from tiny_tensor.launch_values import bound
@@ -32,7 +33,7 @@ from tiny_tensor.storage import Storage, most
 from tiny_tensor.toolchain import Toolchain
 
 if TYPE_CHECKING:
-    from tiny_tensor.capture import Capture
+    from tiny_tensor.capture import Tracing
     from tiny_tensor.schedule_cache import ScheduleCache
     from tiny_tensor.tensor_core import TensorCore
 
@@ -91,7 +92,7 @@ class Session:
         self.random = RandomStream()
         self.is_training = False
         """Whether dropout drops, and batch norm looks at the batch."""
-        self._capture: Capture | None = None
+        self._capture: Tracing | None = None
         self.cache_folder = cache_folder
         self._registry = registry
         self._default_device = device
@@ -104,6 +105,7 @@ class Session:
         # What has been computed already, and the memory that holds it.
         self.finished = Finished()
         self.history = History()
+        self.custom_gradients = CustomGradients()
         self._live: dict[int, ref[TensorCore]] = {}
         # Identities are unique in the process, since nodes are.
         self._number = int.from_bytes(os.urandom(4), "little")
@@ -117,12 +119,12 @@ class Session:
         _CURRENT.set(_CURRENT.get()[:-1])
 
     @property
-    def capture(self) -> Capture | None:
-        """The function that this thread captures; None where it captures none."""
+    def capture(self) -> Tracing | None:
+        """The function that this thread captures or maps; None where there is none."""
         capture = self._capture
         return capture if capture is not None and capture.is_active() else None
 
-    def begin_capture(self, capture: Capture) -> None:
+    def begin_capture(self, capture: Tracing) -> None:
         """See a function as a graph. The caller holds the lock."""
         self._capture = capture
 

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from tiny_ir import GradientError, Op, UOp
 from tiny_tensor.gradient.arithmetic import ARITHMETIC_GRADIENTS
+from tiny_tensor.gradient.custom import custom
 from tiny_tensor.gradient.functions import FUNCTION_GRADIENTS
 from tiny_tensor.gradient.indexing import gather, scatter
 from tiny_tensor.gradient.memory import MEMORY_GRADIENTS
@@ -25,6 +26,7 @@ GRADIENTS: Mapping[Op, GradientRule] = MappingProxyType(
         Op.REDUCE: reduction,
         Op.INDEX: gather,
         Op.SCATTER: scatter,
+        Op.CUSTOM: custom,
     }
 )
 """The rule of each op through which a gradient flows."""
