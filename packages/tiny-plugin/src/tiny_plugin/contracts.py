@@ -286,6 +286,14 @@ class Runtime(Protocol):
         return None
 
     @optional
+    def adopt(self, data: memoryview) -> Memory | None:
+        """Bytes of the host as memory of this device, without a copy; None where that cannot be.
+
+        They stay where they are until `free`; the runtime keeps `data` until then.
+        """
+        return None
+
+    @optional
     def statistics(self) -> Mapping[str, int]:
         """Bytes allocated, kernels launched and the like, by name."""
         return {}

@@ -117,6 +117,10 @@ class Driver:
         skip = -start % HUGE_PAGE_NBYTES if huge else 0
         return Block(start + skip, memoryview(area)[skip : skip + nbytes], area)
 
+    def block_of(self, data: memoryview) -> Block:
+        """The bytes of somebody else, who is kept alive by the block."""
+        return Block(address_of(data), data, data)
+
     def allocate_unforked(self, nbytes: int) -> Block | None:
         """Memory that a forked child sees as zeros; None where the system has no such thing."""
         area = _private_mapping(nbytes)

@@ -21,6 +21,7 @@ class Heap:
         self._driver = driver
         self._lock = Lock()
         self._live: dict[int, Block] = {}
+        self._adopted: dict[int, list[Block]] = {}
         self._free: dict[int, list[Block]] = {}
         self._slab: Block | None = None
         self._used = 0
@@ -49,6 +50,15 @@ class Heap:
             self.peak_nbytes = max(self.peak_nbytes, self.allocated_nbytes)
         return block
 
+    def adopt(self, data: memoryview) -> Block:
+        """Bytes of others as a block, until it is freed; the same bytes may be adopted often."""
+        block = self._driver.block_of(data)
+        with self._lock:
+            blocks = self._adopted.setdefault(block.address, [])
+            blocks.append(block)
+            blocks.sort(key=lambda one: one.nbytes)
+        return block
+
     def free(self, address: object) -> None:
         """Give a block back.
 
@@ -56,6 +66,9 @@ class Heap:
             RunError: no live block begins there.
         """
         with self._lock:
+            if isinstance(address, int) and address in self._adopted:
+                self._let_go(address)
+                return
             block = self._live.pop(address, None) if isinstance(address, int) else None
             if block is None:
                 raise RunError(
@@ -67,12 +80,21 @@ class Heap:
             if block.nbytes <= _LARGEST_SMALL:
                 self._free.setdefault(block.nbytes, []).append(block)
 
+    def _let_go(self, address: int) -> None:
+        """Forget the smallest of the blocks that were adopted at an address."""
+        blocks = self._adopted[address]
+        blocks.pop(0)
+        if not blocks:
+            del self._adopted[address]
+
     def block(self, address: object) -> Block:
         """The live block that begins at an address.
 
         Raises:
             RunError: there is none.
         """
+        if isinstance(address, int) and address in self._adopted:
+            return self._adopted[address][-1]
         block = self._live.get(address) if isinstance(address, int) else None
         if block is None:
             raise RunError(
@@ -86,6 +108,7 @@ class Heap:
         """Forget all blocks; each is unmapped when nothing refers to its bytes."""
         with self._lock:
             self._live.clear()
+            self._adopted.clear()
             self._free.clear()
             self._slab = None
             self.allocated_nbytes = 0

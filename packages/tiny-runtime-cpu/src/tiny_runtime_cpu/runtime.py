@@ -63,6 +63,12 @@ class CpuRuntime:
         """Give back a block that `allocate` returned."""
         self._heap.free(memory.handle)
 
+    def adopt(self, data: memoryview) -> Memory | None:
+        """Bytes of others as memory, without a copy; None where they are constant, or none."""
+        if not data.nbytes or data.readonly:
+            return None
+        return Memory("cpu", self._heap.adopt(_flat_bytes(data)).address, data.nbytes)
+
     def view(self, memory: Memory) -> memoryview:
         """The bytes themselves, without a copy; they stay mapped while the view exists.
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 import struct
 import sys
-from collections.abc import Sequence
+import weakref
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from tiny_ir import (
@@ -16,6 +17,7 @@ from tiny_ir import (
     ArgumentTypeError,
     DType,
     DTypeError,
+    ExchangeError,
     ShapeError,
     decoder,
     dtypes,
@@ -179,6 +181,52 @@ def to_numpy(data: bytearray, dtype: DType, shape: tuple[int, ...]) -> Array:
     value = decoder(dtype)
     table = numpy.array([value(bits) for bits in range(256)], numpy.float32)
     return table[numpy.frombuffer(data, numpy.uint8)].reshape(shape)
+
+
+def constant_array(view: memoryview, dtype: DType, shape: tuple[int, ...], owner: object) -> Array:
+    """A NumPy array over memory of ours, which nobody can write; it keeps `owner` alive."""
+    import numpy
+
+    array = numpy.frombuffer(view.toreadonly(), numpy.dtype(dtype.format))
+    # Views of an array keep it alive, so what lives as long as it does lives long enough.
+    weakref.finalize(array, _let_go, owner).atexit = False
+    return array.reshape(shape)
+
+
+def _let_go(owner: object) -> None:
+    """The owner was held by this call's argument until now."""
+
+
+def capsule_of(array: Array, max_version: tuple[int, int] | None) -> object:
+    """The DLPack capsule of a NumPy array, which keeps it alive."""
+    give: Callable[..., object] = array.__dlpack__  # type: ignore[misc]  # any dtype has it
+    return give() if max_version is None else give(max_version=max_version)
+
+
+def array_from_dlpack(source: object) -> Array:
+    """A NumPy array over the memory of another library's array.
+
+    Raises:
+        ExchangeError: it cannot be had.
+    """
+    import numpy
+
+    try:
+        return numpy.from_dlpack(source)  # type: ignore[arg-type]
+    except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
+        raise ExchangeError(
+            f"DLPack gives no elements of this {type(source).__name__}.",
+            why=str(error),
+            fix="pass an array in the memory of the host, with a dtype that NumPy has; others are "
+            "moved and cast, or viewed as integers and bitcast here, first.",
+        ) from error
+
+
+def array_text(array: Array, before: str) -> str:
+    """The elements as text, few of many; lines after the first stand below what is `before`."""
+    import numpy
+
+    return numpy.array2string(array, separator=", ", prefix=before)
 
 
 def to_nested(data: bytearray, dtype: DType, shape: tuple[int, ...]) -> Nested:

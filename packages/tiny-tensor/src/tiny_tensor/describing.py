@@ -2,9 +2,38 @@
 
 from __future__ import annotations
 
-from tiny_ir import Shape, Size, bounds, product
+from typing import Self, overload
+
+from tiny_ir import Shape, Size, UOp, bounds, product
 from tiny_plugin import boundary
+from tiny_tensor.axes import resolved_axis
 from tiny_tensor.tensor_core import TensorCore
+
+
+class ElementCount(int):
+    """A number of elements; called, the shape, or the size of one axis.
+
+    The array API writes `x.size`, and torch `x.size()` and `x.size(0)`.
+    """
+
+    shape: Shape
+
+    @classmethod
+    def of(cls, shape: Shape, count: int) -> Self:
+        """The number of elements of a shape."""
+        made = cls(count)
+        made.shape = shape
+        return made
+
+    @overload
+    def __call__(self, dim: None = None) -> Shape: ...
+
+    @overload
+    def __call__(self, dim: int) -> Size: ...
+
+    def __call__(self, dim: int | None = None) -> int | UOp | tuple[int | UOp, ...]:
+        """The shape, or the size of an axis."""
+        return self.shape if dim is None else self.shape[resolved_axis(dim, len(self.shape))]
 
 
 @boundary
@@ -13,18 +42,20 @@ class DescribingMethods(TensorCore):
 
     __slots__ = ()
 
-    def size(self, dim: int | None = None) -> Size | Shape:
-        """The shape, or the size of one axis.
+    @property
+    def size(self) -> ElementCount:
+        """How many elements there are, at most; called, the shape or the size of one axis.
 
         Raises:
-            AxisError: there is no such axis.
+            AxisError: (when called) there is no such axis.
 
         Example:
             >>> from tiny_tensor import Tensor
-            >>> Tensor.zeros(2, 3).size(), Tensor.zeros(2, 3).size(-1)
-            ((2, 3), 3)
+            >>> x = Tensor.zeros(2, 3)
+            >>> x.size == 6, x.size(), x.size(-1)
+            (True, (2, 3), 3)
         """
-        return self.shape if dim is None else self.shape[self._resolve_axis(dim)]
+        return ElementCount.of(self.shape, self.max_numel())
 
     @property
     def max_shape(self) -> tuple[int, ...]:
@@ -47,7 +78,7 @@ class DescribingMethods(TensorCore):
         """
         return self.dtype.nbytes
 
-    def nbytes(self) -> Size:
+    def nbytes(self) -> int | UOp:
         """The size of all elements, in bytes."""
         return self.numel() * self.element_size()
 

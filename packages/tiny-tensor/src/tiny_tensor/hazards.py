@@ -88,7 +88,8 @@ def with_safe_writes(
             if dominators is None:
                 versions = [after.src[0] for after in order if after.op is Op.AFTER]
                 dominators = Dominators((*roots, *others), versions)
-            if not dominators.dominates(node, node.src[0]):
+            is_lost = not dominators.dominates(node, node.src[0])
+            if is_lost or session.is_shared(made.src[0]):
                 made = _on_copy(made, session)
         done[node] = made
     return done

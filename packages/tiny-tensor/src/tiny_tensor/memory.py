@@ -22,6 +22,8 @@ SMALL = 1 << 18
 """Bytes: pieces up to this size are cut from shared blocks."""
 BLOCK = 1 << 22
 """Bytes of a shared block."""
+ADOPTED = -1
+"""Stands for the size of a piece that was never taken from a block of the arena."""
 STEPS = 8
 """Classes between two powers of two: at most an eighth of a piece is lost to rounding."""
 
@@ -41,10 +43,12 @@ class Allocator(Protocol):
 class Allocation:
     """A piece of memory; it goes back to its arena when this object is collected."""
 
-    __slots__ = ("__weakref__", "memory")
+    __slots__ = ("__weakref__", "is_shared", "memory")
 
-    def __init__(self, memory: Memory) -> None:
+    def __init__(self, memory: Memory, *, is_shared: bool = False) -> None:
         self.memory = memory
+        self.is_shared = is_shared
+        """Whether somebody else sees these bytes: then no tensor is written into them."""
 
 
 class Arena:
@@ -96,6 +100,13 @@ class Arena:
         finalize(allocation, give_back, (size, memory)).atexit = False
         return allocation
 
+    def adopt(self, memory: Memory) -> Allocation:
+        """A piece that the runtime adopted from somebody else; it goes back to the runtime."""
+        allocation = Allocation(memory, is_shared=True)
+        give_back: Callable[[tuple[int, Memory]], None] = self._returned.append
+        finalize(allocation, give_back, (ADOPTED, memory)).atexit = False
+        return allocation
+
     def trim(self) -> None:
         """Give free large pieces back to the runtime."""
         self._file()
@@ -108,6 +119,9 @@ class Arena:
         """Put returned pieces where the next call finds them."""
         while self._returned:
             size, memory = self._returned.popleft()
+            if size == ADOPTED:
+                self._allocator.free(memory)
+                continue
             self.used_nbytes -= size
             if size > SMALL:
                 if self._kept_nbytes + size > self._keep_nbytes:

@@ -247,8 +247,15 @@ class Session:
         """The view of a BUFFER's first elements that has the shape of a node."""
         return buffer.shrink([(0, product(like.shape))]).reshape(like.shape)
 
+    def is_shared(self, buffer: UOp) -> bool:
+        """Whether somebody else sees the memory of a BUFFER, such as a NumPy array."""
+        allocation = self._memories.get(buffer)
+        return allocation is not None and allocation.is_shared
+
     def is_read_elsewhere(self, buffer: UOp, storage: Storage) -> bool:
-        """Whether a live tensor of another box reads a BUFFER."""
+        """Whether a live tensor of another box, or somebody else, reads a BUFFER."""
+        if self.is_shared(buffer):
+            return True
         done: dict[UOp, UOp] = {}
         nodes = [
             self.finished.resolve(tensor.uop, done)

@@ -25,7 +25,6 @@ from tiny_ir import (
 from tiny_plugin import boundary
 from tiny_tensor.arrays import (
     Array,
-    DTypeLike,
     Nested,
     Scalar,
     array_bytes,
@@ -39,13 +38,17 @@ from tiny_tensor.arrays import (
 from tiny_tensor.attention import AttentionMethods
 from tiny_tensor.broadcast import broadcast
 from tiny_tensor.creation import constant
+from tiny_tensor.decompositions import DecompositionMethods
 from tiny_tensor.describing import DescribingMethods
+from tiny_tensor.exchange import ExchangeMethods
+from tiny_tensor.fourier import FourierMethods
 from tiny_tensor.gradient import GradientMethods
 from tiny_tensor.likes import LikeMethods
 from tiny_tensor.losses import LossMethods
 from tiny_tensor.realize import read_bytes, realize, upload
 from tiny_tensor.resizing import ResizingMethods
 from tiny_tensor.session import current_session
+from tiny_tensor.statistics import StatisticsMethods
 from tiny_tensor.storage import Storage
 from tiny_tensor.tensor_core import concrete_dtype
 from tiny_tensor.training import TrainingMethods
@@ -54,12 +57,16 @@ from tiny_tensor.training import TrainingMethods
 @boundary
 class Tensor(
     LossMethods,
+    DecompositionMethods,
+    FourierMethods,
+    StatisticsMethods,
     AttentionMethods,
     ResizingMethods,
     GradientMethods,
     LikeMethods,
     TrainingMethods,
     DescribingMethods,
+    ExchangeMethods,
 ):
     """An array of elements of one dtype on one device; computed when its data is asked for.
 
@@ -115,10 +122,6 @@ class Tensor(
         """The elements as a new NumPy array; bfloat16 and float8 become float32."""
         data, shape = self._data()
         return to_numpy(data, self.dtype, shape)
-
-    def __array__(self, dtype: DTypeLike = None, copy: bool | None = None) -> Array:
-        array = self.numpy()
-        return array if dtype is None else array.astype(dtype)
 
     def tolist(self) -> Nested:
         """The elements as nested lists of Python numbers, or one number for shape ().
@@ -271,16 +274,6 @@ class Tensor(
         return moved
 
     # Python.
-
-    def __repr__(self) -> str:
-        return f"<Tensor {self.shape} {self.dtype.name} on {self.device}>"
-
-    def __bool__(self) -> bool:
-        raise ArgumentTypeError(
-            "a Tensor is neither true nor false.",
-            why="its elements are not computed yet, and there may be many.",
-            fix="use item() for one element, or any() and all().",
-        )
 
     def __len__(self) -> int:
         if not self.shape:
