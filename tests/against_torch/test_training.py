@@ -134,6 +134,21 @@ OPTIMIZERS: dict[str, tuple[Make, MakeTwin]] = {
 }
 
 
+def test_muon() -> None:
+    weight, x = normal(6, 4), normal(16, 4)
+    mine, theirs = Tensor(weight), torch.nn.Parameter(torch.tensor(weight))
+    optimizer, other = nn.optim.Muon([mine], lr=0.02), torch.optim.Muon([theirs], lr=0.02)
+    for _ in range(5):
+        optimizer.zero_grad()
+        (Tensor(x) @ mine.T).square().mean().backward()
+        optimizer.step()
+        other.zero_grad()
+        (torch.tensor(x) @ theirs.T).square().mean().backward()
+        other.step()
+    # Torch makes its steps orthogonal in bfloat16.
+    np.testing.assert_allclose(mine.numpy(), theirs.detach().numpy(), atol=5 * 0.02 * 2**-6)
+
+
 @pytest.mark.parametrize("captured", [False, True])
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_eight_steps(name: str, captured: bool) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from tiny_ir import ArgumentError, ArgumentTypeError, GradientError, dtypes
 from tiny_tensor import Session, Tensor, jit, nn
-from tiny_tensor.nn.optim import LAMB, LARS, SGD, Adam, AdamW, Optimizer, OptimizerGroup
+from tiny_tensor.nn.optim import LAMB, LARS, SGD, Adam, AdamW, Muon, Optimizer, OptimizerGroup
 
 pytestmark = pytest.mark.usefixtures("session")
 
@@ -93,6 +93,28 @@ def test_lars_scales_gradients_to_the_size_of_the_parameter() -> None:
         return LARS(params, lr=0.5, weight_decay=0.1, tcoef=0.02)
 
     np.testing.assert_allclose(trained(make), x, rtol=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (2, 3), (2, 3, 1)])
+def test_muon_makes_the_momentum_orthogonal(shape: tuple[int, ...]) -> None:
+    x = np.random.RandomState(0).uniform(-1, 1, shape)
+    t = Tensor(x)
+    optimizer = Muon([t], lr=0.1, momentum=0.9, weight_decay=0.5)
+    velocity = np.zeros(shape)
+    for _ in range(3):
+        optimizer.zero_grad()
+        (t * t * t + t).sum().backward()
+        optimizer.step()
+        g = slope(x)
+        velocity = 0.9 * velocity + g
+        even = (g + 0.9 * velocity).reshape(shape[0], -1)
+        even /= np.linalg.norm(even) + 1e-7
+        for _ in range(5):
+            gram = even @ even.T
+            even = 3.4445 * even - 4.775 * gram @ even + 2.0315 * gram @ gram @ even
+        size = math.sqrt(max(1.0, even.shape[0] / even.shape[1]))
+        x = x - 0.1 * (size * even.reshape(shape) + 0.5 * x)
+    np.testing.assert_allclose(t.numpy(), x, rtol=1e-5, atol=1e-6)
 
 
 def test_bias_correction_keeps_its_digits_at_the_first_step() -> None:
@@ -204,6 +226,7 @@ def test_gradients_can_be_read_after_the_step() -> None:
         (lambda: SGD([]), ArgumentError),
         (lambda: SGD([Tensor([1.0])], momentum=1.5), ArgumentError),
         (lambda: Adam([Tensor([1.0])], b1=1.0), ArgumentError),
+        (lambda: Muon([Tensor([1.0])]), ArgumentError),
         (lambda: SGD([Tensor([1])]), ArgumentTypeError),
         (lambda: SGD([1.0]), ArgumentTypeError),  # type: ignore[list-item]
         (lambda: SGD([Tensor([1.0])]).step(), GradientError),

@@ -98,16 +98,6 @@ class GradientMethods(TensorCore):
         """
         return self._apply(make(Op.DETACH, None, (self.uop,)))
 
-    def contiguous_backward(self) -> Self:
-        """The same elements; their gradient gets memory of its own.
-
-        Example:
-            >>> from tiny_tensor import Tensor
-            >>> Tensor([1.0]).contiguous_backward().tolist()
-            [1.0]
-        """
-        return self._apply(make(Op.CONTIGUOUS_BACKWARD, None, (self.uop,)))
-
     def is_param_(self, flag: bool = True) -> Self:
         """Mark this tensor as one that is trained: optimizers do so."""
         self.is_param = flag
