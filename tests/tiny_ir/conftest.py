@@ -87,7 +87,8 @@ def storage() -> Sample:
     gathered = table.index(rows)
     written = table.after(part.store(gathered.alu(Op.NEG)))
     added = make(Op.SCATTER, None, (written, gathered, rows), Op.ADD)
-    marked = make(Op.CONTIGUOUS_BACKWARD, None, (make(Op.DETACH, None, (added,)),))
+    custom = make(Op.CUSTOM, None, (make(Op.DETACH, None, (added,)), added), 0)
+    marked = make(Op.CONTIGUOUS_BACKWARD, None, (custom,))
     copied = make(Op.COPY, None, (make(Op.CONTIGUOUS, None, (marked,)),), "python")
     return Sample("storage", "graph", make(Op.SINK, None, (written, copied)))
 
