@@ -130,3 +130,16 @@ def without_branches(name, values, target):
     x = make(Op.PARAM, dtypes.float32, (), ParamArg(0, 1, "toy"))
     graph = rewrite(make(Op[name.upper()], None, (x,)), DECOMPOSE, target)
     return evaluate_arrays(graph, {x: values})
+
+
+def test_a_choice_made_of_another_by_the_same_condition_ends():
+    x = Tensor([0.25, 2.0])
+    low = x < 0.5
+    y = low.where(1.0 - x, x)
+    for _ in range(30):
+        y = y * 0.5 + 1.0
+    z = low.where(y * y + x, y)
+    for _ in range(30):
+        z = z * 0.5 + 1.0
+    result = low.where(z * z, y).numpy()
+    assert np.allclose(result, [4.0, 2.0])

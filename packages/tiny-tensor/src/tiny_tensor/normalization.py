@@ -7,14 +7,14 @@ from typing import Self
 
 from tiny_ir import DType, Op, make
 from tiny_plugin import boundary
-from tiny_tensor.activations import ActivationMethods
 from tiny_tensor.recurrences import RecurrenceMethods
 from tiny_tensor.reductions import Axes
+from tiny_tensor.special import SpecialMethods
 from tiny_tensor.tensor_core import concrete_dtype
 
 
 @boundary
-class NormalizationMethods(RecurrenceMethods, ActivationMethods):
+class NormalizationMethods(RecurrenceMethods, SpecialMethods):
     """Normalized values. Sums are kept in at least float32; the result has the tensor's dtype."""
 
     __slots__ = ()

@@ -80,20 +80,48 @@ def _groups_of(nodes: Sequence[UOp]) -> list[_Group]:
     alike: dict[tuple[UOp, Scope], list[UOp]] = {}
     for node in two_sided:
         alike.setdefault((node.src[0], scopes[node]), []).append(node)
-    groups = []
+    groups: list[_Group] = []
+    group_of: dict[UOp, _Group] = {}
     for (_, scope), choices in alike.items():
-        work = _only_needed_by(choices, positions, users)
-        if len(work) >= LEAST_WORK:
-            kept = tuple(choice for choice in choices if choice.src[1] in work)
-            ordered = tuple(sorted(work, key=positions.__getitem__))
-            inputs = dict.fromkeys(
-                source
-                for node in ordered
-                for source in node.src
-                if source not in work and source.op is not Op.CONST
-            )
-            groups.append(_Group(kept, ordered, tuple(inputs), scope))
+        for part in (choices, choices[-1:]):
+            work = _only_needed_by(part, positions, users)
+            if len(work) < LEAST_WORK:
+                break
+            group = _group(part, work, positions, scope)
+            if not _needs_itself(group, group_of):
+                groups.append(group)
+                group_of.update(dict.fromkeys(group.choices, group))
+                break
     return groups
+
+
+def _group(
+    choices: Sequence[UOp], work: set[UOp], positions: dict[UOp, int], scope: Scope
+) -> _Group:
+    kept = tuple(choice for choice in choices if choice.src[1] in work)
+    ordered = tuple(sorted(work, key=positions.__getitem__))
+    inputs = dict.fromkeys(
+        source
+        for node in ordered
+        for source in node.src
+        if source not in work and source.op is not Op.CONST
+    )
+    return _Group(kept, ordered, tuple(inputs), scope)
+
+
+def _needs_itself(group: _Group, group_of: dict[UOp, _Group]) -> bool:
+    """Whether one of the choices is made of another, itself or by way of other groups."""
+    waiting = list(group.needed())
+    seen: set[UOp] = set()
+    while waiting:
+        node = waiting.pop()
+        if node in group.choices:
+            return True
+        if node not in seen:
+            seen.add(node)
+            other = group_of.get(node)
+            waiting += node.src if other is None else other.needed()
+    return False
 
 
 def _has_two_sides(choice: UOp) -> bool:
