@@ -93,7 +93,6 @@ def test_what_explain_cannot_do_is_told_in_words(
     assert "fix:" in said
 
 
-@pytest.mark.slow
 def test_doctor_opens_every_plugin(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor"]) == 0
     said = capsys.readouterr().out

@@ -37,7 +37,6 @@ def test_images_are_light_and_dark() -> None:
     assert (images.min(), images.max()) == (0, 1)
 
 
-@pytest.mark.slow
 def test_it_learns_to_read(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo"]) == 0
     said, bar = capsys.readouterr()
@@ -49,7 +48,6 @@ def test_it_learns_to_read(capsys: pytest.CaptureFixture[str]) -> None:
     assert "264/264" in bar
 
 
-@pytest.mark.slow
 def test_one_seed_gives_one_result(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--epochs", "1", "--batch", "128", "--seed", "5"]
     results = []

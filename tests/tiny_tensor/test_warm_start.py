@@ -83,3 +83,27 @@ def test_an_import_loads_no_plugin_and_no_array_library(tmp_path: Path) -> None:
     assert ours == {"tiny_ir", "tiny_plugin", "tiny_tensor"}
     assert not loaded & {"numpy", "pluggy", "llvmlite", "typeguard", "safetensors"}
     assert "importlib.metadata" not in modules
+
+
+TRAINING = """
+import json, sys, time
+from tiny_tensor import Session, current_session
+from tiny_tensor.demo import Plan, digits, train
+from tiny_tensor.demo.driver import bundled_digits
+bundled_digits()  # what loading takes is not ours
+start = time.perf_counter()
+first = next(train(digits(), Plan()))
+seconds = time.perf_counter() - start
+counters = current_session().counters.as_dict()
+print(json.dumps([first.loss, seconds, counters, sorted(sys.modules)]))
+"""
+
+
+def test_a_second_process_trains_ten_times_as_soon(tmp_path: Path) -> None:
+    cold, slow, _, _ = run(TRAINING, tmp_path / "cache")
+    warm, fast, counters, modules = run(TRAINING, tmp_path / "cache")
+    assert warm == cold
+    assert counters["schedules"] == counters["binaries"] == 0  # type: ignore[index]
+    loaded = {name.partition(".")[0] for name in modules}  # type: ignore[attr-defined]
+    assert not loaded & (COMPILING - {"numpy"})  # scikit-learn brings numpy
+    assert fast * 10 <= slow  # type: ignore[operator]
