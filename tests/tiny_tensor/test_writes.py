@@ -167,3 +167,13 @@ def test_writes_through_a_view_of_the_whole_do_not_pile_up() -> None:
         count.realize()
         assert len(toposort([count.uop])) == 2  # a view of memory
     assert count.item() == 3
+
+
+def test_a_written_value_of_a_view_that_was_realized_before_is_computed_once() -> None:
+    x = Tensor([1, 2, 3, 4]) + 1
+    wide = x.unsqueeze(0).expand(3, 4)
+    wide.realize()
+    z = wide + 1
+    z[0] = 1
+    z.realize()
+    assert z.tolist() == [[1, 1, 1, 1], [3, 4, 5, 6], [3, 4, 5, 6]]

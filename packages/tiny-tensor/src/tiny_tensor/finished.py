@@ -69,7 +69,13 @@ class Finished:
                 continue
             stack.pop()
             src = tuple([done[source] for source in node.src])
-            done[node] = node if src == node.src else rebuild(node, src)
+            if src == node.src:
+                done[node] = node
+                continue
+            # What is computed is a graph whose finished parts are memory already.
+            current = rebuild(node, src)
+            found = self.result_of(current) if id(current) in results else None
+            done[node] = current if found is None else found
         return done[root]
 
 
