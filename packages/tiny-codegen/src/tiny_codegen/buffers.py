@@ -22,6 +22,11 @@ def stored_to(nodes: Sequence[UOp]) -> list[UOp]:
 
 def loaded_from(nodes: Sequence[UOp]) -> list[UOp]:
     """The PARAMs that are read, in the order of the list, each once."""
+    return [memory for memory in read_memory(nodes) if memory.op is Op.PARAM]
+
+
+def read_memory(nodes: Sequence[UOp]) -> dict[UOp, None]:
+    """The memory that is read, of every kind, in the order of the list."""
     targets = {node.src[0] for node in nodes if node.op is Op.STORE}
     values = {
         source
@@ -29,9 +34,8 @@ def loaded_from(nodes: Sequence[UOp]) -> list[UOp]:
         for at, source in enumerate(node.src)
         if source.op is Op.INDEX and not (node.op is Op.STORE and at == 0)
     }
-    found = (
-        memory_of(node)
+    return dict.fromkeys(
+        memory_of(node.src[0])
         for node in nodes
-        if node.op is Op.INDEX and (node in values or node not in targets)
+        if node.op is Op.LOAD or (node.op is Op.INDEX and (node in values or node not in targets))
     )
-    return list(dict.fromkeys(memory for memory in found if memory.op is Op.PARAM))

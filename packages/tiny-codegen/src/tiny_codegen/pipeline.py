@@ -11,7 +11,7 @@ from tiny_codegen.program.expand_lanes import expand_lanes
 from tiny_codegen.program.flatten_effects import flatten_effects
 from tiny_codegen.program.lower_reduce import lower_reduce
 from tiny_codegen.program.narrow_indices import NARROW_INDICES
-from tiny_codegen.program.number_registers import number_registers
+from tiny_codegen.program.number_memory import number_memory
 from tiny_codegen.program.skip_rare_work import SKIP_RARE_WORK
 from tiny_codegen.program.widen_memory import widen_memory
 from tiny_codegen.stage import LoopChoice, PluginSlot, Row, Stage
@@ -44,6 +44,6 @@ KERNEL_PIPELINE: tuple[Row, ...] = (
     Stage("decompose", DECOMPOSE, PROGRAM_LEVEL),  # divides and shifts by bounds of integers
     Stage("skip rare work", SKIP_RARE_WORK, PROGRAM_LEVEL),  # functions have their slow sides now
     Stage("flatten effects", flatten_effects, PROGRAM_LEVEL),
-    Stage("number registers", number_registers, PROGRAM_LEVEL),  # last: no stage adds any after it
+    Stage("number memory", number_memory, PROGRAM_LEVEL),  # last: no stage adds any after it
 )
 # program/linearize.py then puts the nodes in one line, and generator.py adds the launch facts.

@@ -31,8 +31,13 @@ def _difference(expression: UOp, axis: UOp) -> int | None:
 def loads_of(root: UOp) -> list[UOp]:
     """The INDEX nodes that a kernel reads."""
     nodes = toposort((root,))
-    stored = {node.src[0] for node in nodes if node.op is Op.STORE}
-    return [node for node in nodes if node.op is Op.INDEX and node not in stored]
+    read = {
+        source
+        for node in nodes
+        for source in (node.src[1:] if node.op is Op.STORE else node.src)
+        if source.op is Op.INDEX
+    }
+    return [node for node in nodes if node in read]
 
 
 def stores_of(root: UOp) -> list[UOp]:

@@ -6,16 +6,27 @@ An action refuses (raises ActionError) where it would not be legal; whoever choo
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import prod
 
-from tiny_codegen.buffers import loaded_from, memory_of, stored_to
-from tiny_codegen.loops.ranges import axis, next_number, replace_range, size_of_axis, with_kind
+from tiny_codegen.loops.legality import (
+    ActionError,
+    check_copies,
+    check_lanes,
+    check_overlap,
+    check_pack,
+    check_together,
+    check_walked,
+    check_workers,
+    known_size,
+    refused,
+)
+from tiny_codegen.loops.ranges import axis, next_number, replace_range, with_kind
+from tiny_codegen.own_loops import FreeNumbers, with_own_loops
 from tiny_ir import (
-    ArgumentError,
     AxisKind,
     Op,
     RangeArg,
-    RegisterArg,
     ScratchArg,
     UOp,
     const,
@@ -29,13 +40,6 @@ from tiny_ir import (
 )
 
 
-class ActionError(ArgumentError):
-    """A loop action that is not legal on this kernel."""
-
-
-_CARRIED = (AxisKind.SERIAL,)
-
-
 def split(
     root: UOp, old: UOp, factor: int, outer_kind: AxisKind, inner_kind: AxisKind
 ) -> tuple[UOp, UOp, UOp]:
@@ -44,10 +48,10 @@ def split(
     Returns:
         The kernel, the axis over blocks, the axis inside a block.
     """
-    size = _known_size(old)
+    size = known_size(old)
     if factor < 1 or size % factor:
-        raise _refused(f"split an axis of {size} by {factor}", "the factor must divide the size")
-    _check_order(old, "split")
+        raise refused(f"split an axis of {size} by {factor}", "the factor must divide the size")
+    check_walked(old, "split")
     outer = axis(old.arg.number, size // factor, outer_kind)
     inner = axis(next_number(root), factor, inner_kind)
     return replace_range(root, old, outer * factor + inner, (outer, inner)), outer, inner
@@ -62,47 +66,79 @@ def peel(root: UOp, old: UOp, factor: int) -> tuple[UOp, UOp, UOp]:
     Returns:
         The kernel, the axis of the first part, the axis of the rest.
     """
-    size = _known_size(old)
+    size = known_size(old)
     rest = size % factor
     if not 0 < rest < size:
-        raise _refused(f"peel an axis of {size} at {factor}", "nothing would be left on one side")
-    _check_order(old, "peel")
-    number = next_number(root)
-    main = axis(number, size - rest, old.arg.kind)
-    tail = axis(number + 1, rest, old.arg.kind)
-    shifted = tail + (size - rest)
+        raise refused(f"peel an axis of {size} at {factor}", "nothing would be left on one side")
+    check_walked(old, "peel")
+    cut = _Cut.of(root, old, size - rest, rest)
     done: dict[UOp, UOp] = {}
     for node in toposort((root,)):
         src = tuple([done[source] for source in node.src])
-        if node.op is Op.REDUCE and old in node.src[1:]:
-            others = [source for source in src[1:] if source is not old]
-            parts = [
-                make(Op.REDUCE, None, (_at(src[0], old, value, part), *others, part), node.arg)
-                for value, part in ((main, main), (shifted, tail))
-            ]
-            done[node] = make(node.arg.op, None, tuple(parts))
-        elif node.op is Op.END and old in node.src[1:]:
-            effects = [source for source in src if source.op is not Op.RANGE]
-            others = [source for source in src if source.op is Op.RANGE and source is not old]
-            first = [_at(effect, old, main, main) for effect in effects]
-            copies = [_with_own_loops(effect, old, number + 2) for effect in effects]
-            second = [_at(effect, old, shifted, tail) for effect in copies]
-            ends = (
-                make(Op.END, None, (*first, main)),
-                make(Op.END, None, (*second, tail)),
-            )
-            done[node] = make(Op.END if others else Op.SINK, None, (*ends, *others))
+        if node.op in (Op.END, Op.REDUCE) and old in node.src[1:]:
+            done[node] = cut.reduction(src, node) if node.op is Op.REDUCE else cut.loops(src)
+        elif node is root:
+            effects = [e for s in src for e in (s.src if s.op is Op.SINK else (s,))]
+            done[node] = make(Op.SINK, None, tuple(effects), root.arg)
         else:
             done[node] = node if src == node.src else rebuild(node, src)
-    return done[root], main, tail
+    return done[root], cut.main, cut.tail
+
+
+@dataclass(frozen=True, slots=True)
+class _Cut:
+    """An axis in two parts: what walks over it walks over `main`, and beside it over `tail`."""
+
+    old: UOp
+    main: UOp
+    tail: UOp
+    numbers: FreeNumbers
+
+    @staticmethod
+    def of(root: UOp, old: UOp, first: int, rest: int) -> _Cut:
+        numbers = FreeNumbers.of(root)
+        main, tail = (
+            make(Op.RANGE, None, (size_node(count),), numbers.another(old).arg)
+            for count in (first, rest)
+        )
+        return _Cut(old, main, tail, numbers)
+
+    def reduction(self, src: tuple[UOp, ...], node: UOp) -> UOp:
+        """The combination of two."""
+        others = [source for source in src[1:] if source is not self.old]
+        first, second = self._parts(src[0])
+        parts = (
+            make(Op.REDUCE, None, (first, *others, self.main), node.arg),
+            make(Op.REDUCE, None, (second, *others, self.tail), node.arg),
+        )
+        return make(node.arg.op, None, parts)
+
+    def loops(self, src: tuple[UOp, ...]) -> UOp:
+        """Two loops over the effects, inside all other loops."""
+        effects = [source for source in src if source.op is not Op.RANGE]
+        others = [source for source in src if source.op is Op.RANGE and source is not self.old]
+        first, second = zip(*map(self._parts, effects), strict=True)
+        ends = (
+            make(Op.END, None, (*first, self.main)),
+            make(Op.END, None, (*second, self.tail)),
+        )
+        return make(Op.END if others else Op.SINK, None, (*ends, *others))
+
+    def _parts(self, part: UOp) -> tuple[UOp, UOp]:
+        copy = with_own_loops(part, (self.old,), self.numbers)
+        after_main = self.tail + self.main.src[0]
+        return (
+            replace_range(part, self.old, self.main, (self.main,)),
+            replace_range(copy, self.old, after_main, (self.tail,)),
+        )
 
 
 def reorder(root: UOp, axes: Sequence[UOp]) -> UOp:
     """Nest the loops over `axes` in this order, in the places that they have now."""
     for one in axes:
-        _check_order(one, "reorder")
+        check_walked(one, "reorder")
         if one.arg.kind is not AxisKind.LOOP:
-            raise _refused("reorder a reduction", "a sum would have another order")
+            raise refused("reorder a reduction", "a sum would have another order")
     numbers = sorted(int(one.arg.number) for one in axes)
     first = next_number(root)
     apart = {
@@ -128,18 +164,15 @@ def pack(root: UOp, load: UOp, axes: Sequence[UOp]) -> UOp:
         load: the INDEX that is read.
         axes: the loops inside of which it is copied; the last is contiguous in fast memory.
     """
-    known = {one: _known_size(one) for one in axes}
-    if any(one.arg.kind in _CARRIED for one in axes):
-        raise _refused("pack along steps in order", "what is read may change from step to step")
-    if memory_of(load) in stored_to(toposort((root,))):
-        raise _refused("pack what the kernel writes", "the copy would be old")
+    known = {one: known_size(one) for one in axes}
+    check_pack(root, load, axes)
     number = next_number(root)
     own = {
         one: make(Op.RANGE, None, one.src, RangeArg(number + at, _PACKED_KIND[one.arg.kind]))
         for at, one in enumerate(axes)
     }
-    scratches = [node for node in toposort((root,)) if node.op is Op.SCRATCH]
-    arg = ScratchArg(len(scratches), prod(known.values()), "scratch")
+    scratches = [node.arg.number for node in toposort((root,)) if node.op is Op.SCRATCH]
+    arg = ScratchArg(max(scratches, default=-1) + 1, prod(known.values()), "scratch")
     scratch = make(Op.SCRATCH, load.dtype, (), arg)
     copied = scratch.index(_row_major(own.values())).store(substitute(load, own))
     packed = scratch.after(copied.end(*own.values())).index(_row_major(axes))
@@ -164,19 +197,17 @@ def _row_major(axes: Iterable[UOp]) -> UOp:
 
 def vectorize(root: UOp, old: UOp) -> UOp:
     """Make one wide value of an axis."""
-    if _known_size(old) < 2:
-        raise _refused("vectorize an axis of one iteration", "there is nothing to make wide")
-    _check_order(old, "vectorize")
+    check_walked(old, "vectorize")
+    check_lanes(root, old)
     reduces = old.arg.kind is AxisKind.REDUCE
     return with_kind(root, old, AxisKind.REDUCE_LANE if reduces else AxisKind.LANE)
 
 
 def unroll(root: UOp, old: UOp) -> UOp:
     """Make copies of what an axis repeats."""
-    _known_size(old)
-    if any(node.op is Op.REGISTER for node in toposort((root,))):
-        raise _refused("unroll beside a recurrence", "its copies would share one state")
-    _check_order(old, "unroll")
+    known_size(old)
+    check_walked(old, "unroll")
+    check_copies(root, old)
     return with_kind(root, old, AxisKind.UNROLL)
 
 
@@ -190,31 +221,21 @@ def shift(root: UOp, old: UOp, factor: int) -> tuple[UOp, UOp, UOp]:
     Returns:
         The kernel, the axis over blocks, the axis inside a block.
     """
-    size = _known_size(old)
+    size = known_size(old)
     if not 0 < factor <= size:
-        raise _refused(f"shift blocks of {factor} over an axis of {size}", "no block fits")
-    _check_shift(root, old)
+        raise refused(f"shift blocks of {factor} over an axis of {size}", "no block fits")
+    check_walked(old, "shift")
+    check_overlap(root, old)
     outer = axis(old.arg.number, -(-size // factor), AxisKind.LOOP)
     inner = axis(next_number(root), factor, AxisKind.LOOP)
     start = (outer * factor).minimum(size - factor)
     return replace_range(root, old, start + inner, (outer, inner)), outer, inner
 
 
-def _check_shift(root: UOp, old: UOp) -> None:
-    """Refuse where computing an element twice would change something."""
-    if old.arg.kind is not AxisKind.LOOP:
-        raise _refused("shift a reduction", "terms would be combined twice")
-    nodes = toposort((root,))
-    if any(node.op is Op.REGISTER or _is_serial(node) for node in nodes):
-        raise _refused("shift beside a recurrence", "steps would be taken twice")
-    if set(stored_to(nodes)) & set(loaded_from(nodes)):
-        raise _refused("shift a kernel that reads what it writes", "elements would change twice")
-
-
 def may_shift(root: UOp, old: UOp) -> bool:
     """Whether blocks along an axis may overlap."""
     try:
-        _check_shift(root, old)
+        check_overlap(root, old)
     except ActionError:
         return False
     return True
@@ -231,13 +252,9 @@ def merge(root: UOp, outer: UOp, inner: UOp) -> tuple[UOp, UOp]:
     Returns:
         The kernel and the one axis.
     """
-    sizes = _known_size(outer), _known_size(inner)
-    if outer.arg.kind is not inner.arg.kind:
-        raise _refused("merge axes of different kinds", "they are not walked alike")
-    _check_order(outer, "merge")
-    for node in toposort((root,)):
-        if node.op in (Op.END, Op.REDUCE) and (outer in node.src[1:]) != (inner in node.src[1:]):
-            raise _refused("merge axes of different loops", "they do not always stand together")
+    sizes = known_size(outer), known_size(inner)
+    check_walked(outer, "merge")
+    check_together(root, outer, inner)
     one = axis(outer.arg.number, sizes[0] * sizes[1], outer.arg.kind)
     root = replace_range(root, inner, one % sizes[1], ())
     return simplify(replace_range(root, outer, one // sizes[1], (one,))), one
@@ -248,16 +265,15 @@ def parallelize(root: UOp, old: UOp, chunks: int) -> UOp:
 
     Effects of the kernel beside the loops over that axis are left to the first worker.
     """
-    size = _known_size(old)
-    _check_order(old, "parallelize")
-    if old.arg.kind is not AxisKind.LOOP:
-        raise _refused("parallelize a reduction", "workers would write one accumulator")
+    size = known_size(old)
+    check_walked(old, "parallelize")
+    check_workers(root, old)
     length = -(-size // chunks)
     chunks = -(-size // length)
     if chunks < 2:
-        raise _refused(f"parallelize an axis of {size}", "there is only one chunk")
+        raise refused(f"parallelize an axis of {size}", "there is only one chunk")
     if is_shifted(root, old) and size - (chunks - 1) * length < 2:
-        raise _refused("parallelize overlapping blocks", "two workers would write one element")
+        raise refused("parallelize overlapping blocks", "two workers would write one element")
     worker = axis(next_number(root), chunks, AxisKind.THREAD)
     number = old.arg.number
     if size % length == 0:
@@ -276,61 +292,10 @@ def parallelize(root: UOp, old: UOp, chunks: int) -> UOp:
 
 def _by_first_worker(effect: UOp, worker: UOp) -> UOp:
     """The effect with no iterations for all workers but the first."""
-    ranges = [source for source in effect.src if source.op is Op.RANGE]
+    turning = (AxisKind.LOOP, AxisKind.SERIAL)
+    ranges = [s for s in effect.src if s.op is Op.RANGE and s.arg.kind in turning]
     if effect.op is not Op.END or not ranges:
-        raise _refused("parallelize beside a single store", "every worker would do it")
+        raise refused("parallelize beside a single store", "every worker would do it")
     first = ranges[0]
     size = worker.eq(0).where(first.src[0], 0)
     return substitute(effect, {first: make(Op.RANGE, None, (size,), first.arg)})
-
-
-def _is_serial(node: UOp) -> bool:
-    return node.op is Op.RANGE and node.arg.kind is AxisKind.SERIAL
-
-
-def _with_own_loops(effect: UOp, old: UOp, number: int) -> UOp:
-    """A copy of an effect whose loops and registers inside the loop over `old` are its own.
-
-    What the effect only waits for happens once, for both copies.
-    """
-    own: dict[UOp, UOp] = {}
-    inside = {old}
-    for node in toposort((effect,)):
-        if inside.isdisjoint(node.src):
-            continue
-        inside.add(node)
-        if node.op is Op.END:
-            for source in node.src:
-                if source.op is Op.RANGE and source not in own:
-                    arg = RangeArg(number + len(own), source.arg.kind)
-                    own[source] = make(Op.RANGE, None, source.src, arg)
-        elif node.op is Op.STORE:
-            register = memory_of(node.src[0])
-            if register.op is Op.REGISTER:
-                own[register] = _own_register(register)
-    return substitute(effect, own)
-
-
-def _own_register(register: UOp) -> UOp:
-    arg = RegisterArg(register.arg.number - (1 << 16), register.arg.lanes)
-    return make(Op.REGISTER, register.dtype, (), arg)
-
-
-def _at(part: UOp, old: UOp, value: UOp, axis: UOp) -> UOp:
-    return replace_range(part, old, value, (axis,))
-
-
-def _known_size(old: UOp) -> int:
-    size = size_of_axis(old)
-    if size is None:
-        raise _refused("change an axis of symbolic size", "its iterations are not known yet")
-    return size
-
-
-def _check_order(old: UOp, action: str) -> None:
-    if old.arg.kind in _CARRIED:
-        raise _refused(f"{action} an axis that carries state", "its iterations run in order")
-
-
-def _refused(what: str, why: str) -> ActionError:
-    return ActionError(f"cannot {what}.", why=f"{why}.", fix="choose another axis or factor.")

@@ -9,7 +9,6 @@ from math import prod
 from tiny_codegen.buffers import memory_of
 from tiny_codegen.loops.accesses import loads_of, stride
 from tiny_codegen.loops.actions import (
-    ActionError,
     may_shift,
     merge,
     pack,
@@ -22,6 +21,7 @@ from tiny_codegen.loops.actions import (
     vectorize,
 )
 from tiny_codegen.loops.lanes import FEWEST_LANES, choose_lanes
+from tiny_codegen.loops.legality import ActionError
 from tiny_codegen.loops.order_axes import best_order, reads_of_a_copy
 from tiny_codegen.loops.ranges import by_number, ranges_of, size_of_axis
 from tiny_codegen.loops.tile import LATENCY, choose_tile

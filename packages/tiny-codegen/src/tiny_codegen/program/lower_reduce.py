@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tiny_codegen.identities import identity_of
+from tiny_codegen.own_loops import FreeNumbers, find_own_loops
 from tiny_codegen.scopes import Scope, by_number, scope_of, scopes_of
-from tiny_ir import Op, RangeArg, RegisterArg, UOp, const, make, rebuild, substitute, toposort
+from tiny_ir import Op, RegisterArg, UOp, const, make, rebuild, substitute, toposort
 from tiny_plugin import Target
 
 _Place = tuple[tuple[UOp, ...], Scope]
@@ -111,7 +112,7 @@ def _separated(sink: UOp) -> UOp:
     owners: dict[UOp, _Place] = {}
     copies: dict[_Place, dict[UOp, UOp]] = {}
     nodes = toposort((sink,))
-    number = 1 + max((n.arg.number for n in nodes if n.op is Op.RANGE), default=-1)
+    numbers = FreeNumbers.of(sink)
     for node in nodes:
         src = tuple([done[source] for source in node.src])
         current = node if src == node.src else rebuild(node, src)
@@ -121,17 +122,10 @@ def _separated(sink: UOp) -> UOp:
                     scopes[at] = scope_of(at, scopes)
             place = (src[1:], scopes[current])
             if any(owners.setdefault(axis, place) != place for axis in src[1:]):
-                if place not in copies:
-                    copies[place] = {}
-                    for axis in src[1:]:
-                        arg = RangeArg(number, axis.arg.kind)
-                        copies[place][axis] = make(Op.RANGE, None, axis.src, arg)
-                        number += 1
-                current = _with_loops(current, copies[place])
+                own = copies.setdefault(place, {})
+                if not own:
+                    own.update((axis, numbers.another(axis)) for axis in src[1:])
+                find_own_loops(src[0], src[1:], numbers, own)
+                current = substitute(current, own)
         done[node] = current
     return done[sink]
-
-
-def _with_loops(node: UOp, loops: dict[UOp, UOp]) -> UOp:
-    value = substitute(node.src[0], loops)
-    return rebuild(node, (value, *[loops[axis] for axis in node.src[1:]]))

@@ -170,7 +170,8 @@ def conjunction_has_one_form(root: UOp, p: UOp, q: UOp) -> UOp | None:
             for part in group:
                 del kept[part]
             kept.update(dict.fromkeys(stricter))
-    ordered = sorted(kept, key=order_of)
+    # A constant stays only beside lanes: false is false in each, but it is one element.
+    ordered = sorted(kept, key=lambda part: (part.op is Op.CONST, order_of(part)))
     result = ordered[0]
     for part in ordered[1:]:
         result = make(Op.AND, None, (result, part))
