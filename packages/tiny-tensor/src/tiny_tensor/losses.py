@@ -143,7 +143,7 @@ class LossMethods(NormalizationMethods):
         return loss.cast(self._as_float().dtype)
 
     def binary_crossentropy(self, target: Self, reduction: str = "mean") -> Self:
-        """The loss of probabilities of two classes; the logarithm of 0 counts as -100.
+        """The loss of probabilities of two classes; the logarithm of 0 counts as -100, and is flat.
 
         Args:
             target: numbers from 0 to 1, of this shape.
@@ -156,7 +156,9 @@ class LossMethods(NormalizationMethods):
         """
 
         def logarithm(x: Self) -> Self:
-            return x.log().maximum(LOWEST_LOGARITHM)
+            # Chosen before the logarithm: 0 times its slope at 0 would be NaN.
+            is_cut = (x >= 0.0) & (x <= math.exp(LOWEST_LOGARITHM))
+            return is_cut.where(LOWEST_LOGARITHM, is_cut.where(1.0, x).log())
 
         def formula(x: Self) -> Self:
             terms = target * logarithm(x) + (1.0 - target) * logarithm(1.0 - x)
