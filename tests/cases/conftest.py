@@ -1,0 +1,23 @@
+"""A Session of its own for each case, with one cache of kernels for all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tiny_tensor import Session
+
+
+@pytest.fixture(scope="session")
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where kernels of this run are kept."""
+    return tmp_path_factory.mktemp("kernels")
+
+
+@pytest.fixture(autouse=True)
+def session(cache_folder: Path) -> Iterator[Session]:
+    """A new Session, current during the test."""
+    with Session(cache_folder=str(cache_folder)) as opened:
+        yield opened
