@@ -220,6 +220,24 @@ def test_gradients_can_be_read_after_the_step() -> None:
     assert (x.grad.tolist(), x.tolist()) == ([6.0], [0.0])
 
 
+def test_gradients_of_inputs_do_not_pile_up() -> None:
+    x, weight = Tensor([2.0, 3.0]), Tensor([1.0, 1.0])
+    other = Tensor([1.0])
+    optimizer, second = SGD([weight], lr=0.0), SGD([other], lr=0.0)
+    (other * 5).sum().backward()
+    for _ in range(3):
+        optimizer.zero_grad()
+        (x * weight).sum().backward()
+        optimizer.step()
+    assert x.grad is not None
+    assert x.grad.tolist() == [1, 1]
+    assert other.grad is not None
+    assert other.grad.tolist() == [5]
+    second.zero_grad()
+    assert other.grad is None
+    assert weight.grad is not None
+
+
 @pytest.mark.parametrize(
     ("make", "error"),
     [

@@ -33,7 +33,14 @@ class Optimizer:
             self.lr = Tensor([lr], first.device, dtypes.float32).reshape(())
 
     def zero_grad(self) -> None:
-        """Forget the gradients."""
+        """Forget the gradients of the parameters, and of all tensors that are no parameters.
+
+        The latter are inputs, most of all: `backward()` would add up theirs, step by step, in a
+        graph that nobody computes.
+        """
+        for tensor in current_session().live_tensors():
+            if not tensor.is_param:
+                tensor.grad = None
         for param in self.params:
             param.grad = None
 
