@@ -16,7 +16,11 @@ pytest_plugins = ("tiny_testing.firings",)  # each firing of each rule is checke
 ROOT = Path(__file__).parent
 EXAMPLES = ROOT / "examples"
 GOLDENS = ROOT / "tests" / "golden"
-AGAINST_TORCH = ROOT / "tests" / "against_torch"
+AGAINST_TORCH = (
+    ROOT / "tests" / "against_torch",
+    ROOT / "tests" / "oracle",
+    ROOT / "tests" / "judges" / "judge_opinfo.py",
+)
 HAS_TORCH = importlib.util.find_spec("torch") is not None
 
 # Plugins are seen through views that have only the names of their contract.
@@ -41,7 +45,7 @@ def pytest_report_header() -> str | None:
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:
     """Leave the comparisons with torch to the environment that has it."""
-    if collection_path == AGAINST_TORCH and not HAS_TORCH:
+    if collection_path in AGAINST_TORCH and not HAS_TORCH:
         return True
     return None
 

@@ -20,6 +20,7 @@ import json
 import multiprocessing
 import os
 import random
+import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -31,6 +32,9 @@ ROOT = Path(__file__).parents[2]
 TABLES = ROOT / "docs" / "judges"
 PROGRESS = ROOT / ".judges"
 CHUNK = 16  # cases that a worker takes at once
+ENVIRONMENTS = {"opinfo": "torch"}
+"""Judges that run in another environment of hatch.toml than the default one."""
+TORCH_PYTHON = (3, 11)  # the Python that the pinned torch wheel in hatch.toml is built for
 
 Row = Mapping[str, str | float]
 
@@ -43,6 +47,7 @@ class Judge:
     sentence: str
     cases: int
     judge: Callable[[int], Row]
+    write_page: Callable[[Iterable[Row]], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,9 @@ def judge_named(name: str) -> Judge:
     module = importlib.util.module_from_spec(specification)
     sys.modules[specification.name] = module  # dataclasses look their module up
     specification.loader.exec_module(module)
-    return Judge(name, (module.__doc__ or "").splitlines()[0], module.CASES, module.judge)
+    sentence = (module.__doc__ or "").splitlines()[0]
+    own_page = getattr(module, "write_page", None)
+    return Judge(name, sentence, module.CASES, module.judge, own_page)
 
 
 def judge_chunk(name: str, cases: Sequence[int]) -> list[Verdict]:
@@ -100,6 +107,7 @@ def fingerprint(name: str) -> str:
     digest = hashlib.sha256()
     for path in [
         *sorted(ROOT.glob("packages/*/src/**/*.py")),
+        *(sorted(ROOT.glob("tests/oracle/*")) if name in ENVIRONMENTS else ()),
         Path(__file__).parent / f"judge_{name}.py",
     ]:
         digest.update(path.read_bytes())
@@ -155,6 +163,9 @@ def table_of(rows: Iterable[Row]) -> str:
 
 def write_table(judge: Judge, rows: Iterable[Row]) -> None:
     """Write the page of a judge that has finished all its cases."""
+    if judge.write_page is not None:
+        judge.write_page(rows)
+        return
     TABLES.mkdir(parents=True, exist_ok=True)
     page = f"# {judge.name}\n\n{judge.sentence}\n\n{table_of(rows)}\n"
     page += f"All {judge.cases} cases passed. Made by `hatch run judge {judge.name}`.\n"
@@ -181,6 +192,17 @@ def run_judge(judge: Judge, cases: Sequence[int], whole: bool) -> int:
     return failed
 
 
+def hand_over(name: str, arguments: Sequence[str]) -> int:
+    """Run a judge in its own environment; return 1 when it failed there."""
+    if sys.version_info[:2] != TORCH_PYTHON:
+        versions = "{}.{}, this is {}.{}".format(*TORCH_PYTHON, *sys.version_info)
+        print(f"{name}: skipped: torch needs Python {versions}", flush=True)
+        return 0
+    command = [sys.executable, "-m", "hatch", "run", f"{ENVIRONMENTS[name]}:judge", name]
+    done = subprocess.run([*command, *arguments], check=False)
+    return 1 if done.returncode else 0
+
+
 def main(arguments: Sequence[str]) -> int:
     """Return 0 when no case failed."""
     parser = argparse.ArgumentParser(
@@ -197,7 +219,12 @@ def main(arguments: Sequence[str]) -> int:
             f"no judge is called {', '.join(sorted(unknown))}; there are {', '.join(all_names())}"
         )
     failed = 0
+    here = os.environ.get("HATCH_ENV_ACTIVE", "default")
     for name in chosen.names or all_names():
+        if name in ENVIRONMENTS and ENVIRONMENTS[name] != here:
+            options = [word for word in arguments if word not in chosen.names]
+            failed += hand_over(name, options)
+            continue
         judge = judge_named(name)
         cases: Sequence[int] = range(judge.cases)
         if chosen.case is not None:

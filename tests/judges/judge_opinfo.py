@@ -1,0 +1,42 @@
+"""Functions agree with torch's on the samples of its OpInfo database, or are listed as different.
+
+Runs in the environment that has torch; see tests/oracle/ for how its calls are spelled here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from oracle.samples import entries
+from oracle.verdicts import CLASSES, known_differences, page_of, verdict_of
+
+PARTS = 8
+"""Each class of samples of an entry is judged in so many parts, each taking every eighth."""
+CASES = len(entries()) * len(CLASSES) * PARTS
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "opinfo.md"
+
+
+def judge(case: int) -> Mapping[str, str | float]:
+    """Compare one part of the samples of one entry in one class."""
+    rest, part = divmod(case, PARTS)
+    number, kind = divmod(rest, len(CLASSES))
+    key = list(entries())[number]
+    name = f"{key} {CLASSES[kind]}"
+    verdict = verdict_of(key, CLASSES[kind], slice(part, None, PARTS))
+    known = known_differences().get(name, {})
+    for index, trouble in (dict(verdict.slopes) | dict(verdict.values)).items():
+        assert str(index) in known, f"{name}, sample {index}: {trouble}"
+    return {
+        "entry": key,
+        "class": CLASSES[kind],
+        "samples": verdict.samples,
+        "values differ": len(verdict.values),
+        "gradients": verdict.gradients,
+        "gradients differ": len(verdict.slopes),
+    }
+
+
+def write_page(rows: Iterable[Mapping[str, str | float]]) -> None:
+    """Write the page of a finished run."""
+    PAGE.write_text(page_of(rows), encoding="utf-8")

@@ -1,0 +1,1 @@
+"""The oracle: torch and we are given the same calls, and compared."""

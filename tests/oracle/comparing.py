@@ -1,0 +1,261 @@
+"""Compare one call of torch with the same call of ours: values, dtypes, gradients, errors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from oracle.exchange import (
+    Arguments,
+    NotRepresentable,
+    our_tensor,
+    tensors_in,
+    their_tensor,
+)
+from oracle.samples import Sample, entries
+from oracle.spelling import Spelling
+from tiny_ir import TinyError
+from tiny_tensor import Tensor
+
+DEVICE = "cpu"
+NARROWER = {(torch.int64, torch.int32): "positions and sums of narrow integers are int32"}
+"""Dtypes in which we differ on purpose: torch's, and ours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one call: None is well, a text says what is wrong; absent is not asked."""
+
+    values: str | None
+    gradient: str | None
+    has_gradient: bool
+    applies: bool = True
+
+
+def compare(key: str, spelling: Spelling, sample: Sample, *, gradient: bool) -> Outcome:
+    """Compare values and dtypes of one call, and where asked its gradients."""
+    entry = entries()[key]
+    arguments = Arguments(DEVICE)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            mine = [arguments.translate(sample.input), *map(arguments.translate, sample.args)]
+            named = {name: arguments.translate(value) for name, value in sample.kwargs.items()}
+        except NotRepresentable:
+            return Outcome(None, None, False, applies=False)
+        expected = _flat(sample.process(entry.op(sample.input, *sample.args, **sample.kwargs)))
+        if any(out.layout is not torch.strided for out in expected):
+            return Outcome(None, None, False, applies=False)
+        expected = [torch.view_as_real(out) if out.is_complex() else out for out in expected]
+        try:
+            result = list(tensors_in(spelling(*mine, **named), Tensor))
+        except Exception as error:  # noqa: BLE001 (whatever we raise is the outcome, and is shown)
+            return Outcome(_told(error), "no value", _wants(gradient, arguments, expected))
+        if spelling.is_random:
+            return Outcome(_same_kind(expected, result), None, False)
+        wants = _wants(gradient, arguments, expected)
+        if wants:
+            return _with_gradient(entry, sample, arguments, expected, result)
+        return Outcome(_values(expected, result, lambda: _exact(entry, sample)[0]), None, False)
+
+
+def must_raise(spelling: Spelling, sample: Sample) -> str | None:
+    """Return None when our call raises an error of ours, and what happened otherwise."""
+    arguments = Arguments(DEVICE)
+    try:
+        mine = [arguments.translate(sample.input), *map(arguments.translate, sample.args)]
+        named = {name: arguments.translate(value) for name, value in sample.kwargs.items()}
+    except NotRepresentable:
+        return None
+    try:
+        spelling(*mine, **named)
+    except (TinyError, TypeError):
+        return None
+    except Exception as error:  # noqa: BLE001 (shown)
+        return f"raises no error of ours: {_told(error)}"
+    return "raises nothing"
+
+
+def _flat(value: Any) -> list[torch.Tensor]:
+    found = []
+    for part in value if isinstance(value, list | tuple) else [value]:
+        if isinstance(part, torch.Tensor):
+            found.append(part)
+        elif isinstance(part, list | tuple):
+            found.extend(_flat(part))
+        elif isinstance(part, bool | int | float):
+            found.append(torch.tensor(part))
+    return found
+
+
+def _wants(gradient: bool, arguments: Arguments, expected: list[torch.Tensor]) -> bool:
+    return (
+        gradient
+        and any(theirs.requires_grad for theirs, _ in arguments.pairs)
+        and any(out.requires_grad for out in expected)
+    )
+
+
+def _with_gradient(
+    entry: Any,
+    sample: Sample,
+    arguments: Arguments,
+    expected: list[torch.Tensor],
+    result: list[Tensor],
+) -> Outcome:
+    inputs = [(theirs, ours) for theirs, ours in arguments.pairs if theirs.requires_grad]
+    chosen = [i for i, out in enumerate(expected) if out.requires_grad and i < len(result)]
+    weights = _weights(expected)
+    wanted = _slopes(expected, chosen, [theirs for theirs, _ in inputs], weights)
+    try:
+        total: Tensor | None = None
+        for i in chosen:
+            weight = our_tensor(weights[i], DEVICE)
+            part = (result[i] * weight.reshape(result[i].shape)).sum()
+            total = part if total is None else total + part
+        assert total is not None
+        slopes = total.gradient(*[ours for _, ours in inputs])
+    except Exception as error:  # noqa: BLE001 (whatever we raise is the outcome, and is shown)
+        values = _values(expected, result, lambda: _exact(entry, sample)[0])
+        return Outcome(values, _told(error), True)
+    try:
+        Tensor.realize(*result, *slopes)
+    except Exception as error:  # noqa: BLE001 (told apart below, where each is computed alone)
+        del error
+
+    def exact_slopes() -> list[torch.Tensor]:
+        outputs, leaves = _exact(entry, sample)
+        return _slopes(outputs, chosen, leaves, [weight.double() for weight in weights])
+
+    return Outcome(
+        _values(expected, result, lambda: _exact(entry, sample)[0]),
+        _values(wanted, slopes, exact_slopes, dtype=False),
+        True,
+    )
+
+
+def _weights(expected: list[torch.Tensor]) -> list[torch.Tensor]:
+    """How much each element of each result counts: anything but all alike."""
+    generator = torch.Generator().manual_seed(7)
+    return [
+        (torch.rand(out.shape, generator=generator, dtype=torch.float32) + 0.5).to(out.dtype)
+        for out in expected
+    ]
+
+
+def _slopes(
+    outputs: list[torch.Tensor],
+    chosen: list[int],
+    leaves: list[torch.Tensor],
+    weights: list[torch.Tensor],
+) -> list[torch.Tensor]:
+    found = torch.autograd.grad(
+        [outputs[i] for i in chosen], leaves, [weights[i] for i in chosen], allow_unused=True
+    )
+    return [
+        torch.zeros_like(leaf) if slope is None else slope.to_dense().detach()
+        for leaf, slope in zip(leaves, found, strict=True)
+    ]
+
+
+def _exact(entry: Any, sample: Sample) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    """The results of torch in float64, and the tensors that gradients are asked for."""
+    wide: dict[int, torch.Tensor] = {}
+    leaves: list[torch.Tensor] = []
+
+    def widened(value: Any) -> Any:
+        if isinstance(value, torch.Tensor) and value.is_floating_point():
+            if id(value) not in wide:
+                double = value.detach().double().requires_grad_(value.requires_grad)
+                wide[id(value)] = double
+                if value.requires_grad:
+                    leaves.append(double)
+            return wide[id(value)]
+        if isinstance(value, list | tuple) and not isinstance(value, torch.Size):
+            return type(value)([widened(part) for part in value])
+        return value
+
+    first = widened(sample.input)
+    rest = [widened(value) for value in sample.args]
+    named = {name: widened(value) for name, value in sample.kwargs.items()}
+    outputs = _flat(sample.process(entry.op(first, *rest, **named)))
+    return [torch.view_as_real(out) if out.is_complex() else out for out in outputs], leaves
+
+
+def _values(
+    expected: list[torch.Tensor],
+    result: list[Tensor],
+    exact: Callable[[], list[torch.Tensor]],
+    *,
+    dtype: bool = True,
+) -> str | None:
+    if len(expected) != len(result):
+        return f"{len(result)} results where torch has {len(expected)}"
+    try:
+        if len(result) > 1:
+            Tensor.realize(*result)
+        got = [their_tensor(ours) for ours in result]
+    except Exception as error:  # noqa: BLE001 (whatever we raise is the outcome, and is shown)
+        return _told(error)
+    for at, (ours, theirs) in enumerate(zip(got, expected, strict=True)):
+        if tuple(ours.shape) != tuple(theirs.shape):
+            return f"shape {tuple(ours.shape)} where torch has {tuple(theirs.shape)}"
+        same = ours.dtype is theirs.dtype or (theirs.dtype, ours.dtype) in NARROWER
+        if dtype and not same:
+            return f"dtype {ours.dtype} where torch has {theirs.dtype}"
+        plain = theirs.detach().resolve_neg().resolve_conj()
+        trouble = _apart(ours.to(plain.dtype), plain)
+        if trouble is not None and not (
+            plain.is_floating_point() and _is_as_near(ours, plain, exact, at)
+        ):
+            return trouble
+    return None
+
+
+def _apart(ours: torch.Tensor, theirs: torch.Tensor) -> str | None:
+    try:
+        torch.testing.assert_close(ours, theirs, equal_nan=True)
+    except AssertionError as error:
+        return _short(str(error))
+    return None
+
+
+def _is_as_near(
+    ours: torch.Tensor, theirs: torch.Tensor, exact: Callable[[], list[torch.Tensor]], at: int
+) -> bool:
+    """Whether ours is as near to torch's float64 result as torch's tolerance, or torch itself."""
+    try:
+        right = exact()[at].detach().double()
+    except RuntimeError:  # the call has no float64 form
+        return False
+    if right.shape != ours.shape:
+        return False
+    if _apart(ours, right.to(ours.dtype)) is None:
+        return True
+    mine, other = (ours.double() - right).abs(), (theirs.double() - right).abs()
+    return bool(mine.isfinite().all()) and bool(mine.max() <= other.max())
+
+
+def _same_kind(expected: list[torch.Tensor], result: list[Tensor]) -> str | None:
+    if len(expected) != len(result):
+        return f"{len(result)} results where torch has {len(expected)}"
+    for ours, theirs in zip(result, expected, strict=True):
+        mine = their_tensor(ours)
+        if tuple(mine.shape) != tuple(theirs.shape):
+            return f"shape {tuple(mine.shape)} where torch has {tuple(theirs.shape)}"
+        if mine.dtype is not theirs.dtype and (theirs.dtype, mine.dtype) not in NARROWER:
+            return f"dtype {mine.dtype} where torch has {theirs.dtype}"
+    return None
+
+
+def _told(error: Exception) -> str:
+    return _short(f"{type(error).__name__}: {error}")
+
+
+def _short(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return " ".join(lines[:4])[:300].replace("|", "/")

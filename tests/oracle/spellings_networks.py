@@ -1,0 +1,659 @@
+"""Spellings of functions of networks: activations, losses, pooling, normalization, reshaping."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from oracle.spelling import Spelling
+from oracle.spellings_arrays import as_float, minkowski
+from tiny_ir import dtypes
+from tiny_tensor import Tensor
+
+T = Tensor
+
+
+def reduced(x: T, reduction: str) -> T:
+    return x.mean() if reduction == "mean" else x.sum() if reduction == "sum" else x
+
+
+def many(value: Any, n: int) -> tuple[int, ...]:
+    value = (value,) if isinstance(value, int) else tuple(value)
+    return value * n if len(value) == 1 else value
+
+
+# Activations.
+
+
+def glu(x: T, dim: int = -1) -> T:
+    first, second = x.chunk(2, dim)
+    return first * second.sigmoid()
+
+
+def prelu(x: T, weight: T) -> T:
+    if weight.numel() != 1 or (weight.ndim == 1 and x.ndim > 1):
+        weight = weight.reshape(-1, *(1,) * (x.ndim - 2))
+    weight = weight.reshape(()) if x.ndim == 0 else weight
+    return (x < 0).where(x * weight, x)
+
+
+def rrelu(x: T, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> T:
+    slope = T.uniform(*x.shape, low=lower, high=upper) if training else (lower + upper) / 2
+    return (x < 0).where(x * slope, x).cast(x.dtype)
+
+
+def softplus(x: T, beta: float = 1, threshold: float = 20) -> T:
+    return (x * beta > threshold).where(x, x.softplus(beta))
+
+
+# Losses.
+
+
+def smooth_l1(x: T, y: T, reduction: str = "mean", beta: float = 1.0) -> T:
+    d = (x - y).abs()
+    if beta == 0:
+        return reduced(d, reduction)
+    return reduced((d < beta).where(d * d * (0.5 / beta), d - 0.5 * beta), reduction)
+
+
+def huber(x: T, y: T, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> T:
+    d = (x - y).abs()
+    loss = (d <= delta).where(d * d * 0.5, delta * (d - 0.5 * delta))
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+def kl_div(x: T, y: T, reduction: str = "mean", log_target: bool = False, **_: Any) -> T:
+    loss = y.exp() * (y - x) if log_target else y.xlogy(y) - y * x
+    return loss.sum() / x.shape[0] if reduction == "batchmean" else reduced(loss, reduction)
+
+
+def poisson_nll(
+    x: T,
+    y: T,
+    log_input: bool = True,
+    full: bool = False,
+    eps: float = 1e-8,
+    reduction: str = "mean",
+    **_: Any,
+) -> T:
+    loss = x.exp() - y * x if log_input else x - y * (x + eps).log()
+    if full:
+        one = (y > 1).where(y, 2.0)
+        more = one * one.log() - one + 0.5 * (one * (2 * math.pi)).log()
+        loss = loss + (y > 1).where(more, 0.0)
+    return reduced(loss, reduction)
+
+
+def gaussian_nll(
+    x: T, y: T, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> T:
+    if not isinstance(var, T):
+        var = x.full_like(var)
+    if var.shape != x.shape and var.ndim == x.ndim - 1:
+        var = var.unsqueeze(-1)
+    kept = var + (var.detach().maximum(eps) - var.detach())
+    loss = 0.5 * (kept.log() + (x - y).square() / kept)
+    if full:
+        loss = loss + 0.5 * math.log(2 * math.pi)
+    return reduced(loss, reduction)
+
+
+def hinge_embedding(x: T, y: T, margin: float = 1.0, reduction: str = "mean", **_: Any) -> T:
+    zero = x * 0
+    loss = y.ne(1).where((margin - x).relu(), zero) + y.ne(-1).where(x, zero)
+    return reduced(loss, reduction)
+
+
+def margin_ranking(a: T, b: T, y: T, margin: float = 0.0, reduction: str = "mean", **_: Any) -> T:
+    return reduced((-y * (a - b) + margin).maximum(0), reduction)
+
+
+def cosine_similarity(a: T, b: T, dim: int = 1, eps: float = 1e-8) -> T:
+    a, b = as_float(a), as_float(b)
+
+    def unit(x: T) -> T:
+        return x / x.square().sum(dim, True).sqrt().maximum(eps)
+
+    return (unit(a) * unit(b)).sum(dim)
+
+
+def cosine_embedding(a: T, b: T, y: T, margin: float = 0.0, reduction: str = "mean", **_: Any) -> T:
+    eps = 1e-12
+    last = -1
+    product = (a * b).sum(last)
+    lengths = ((a.square().sum(last) + eps) * (b.square().sum(last) + eps)).sqrt()
+    cosine = product / lengths
+    zero = cosine * 0
+    loss = y.eq(1).where(1 - cosine, zero) + y.eq(-1).where((cosine - margin).maximum(0), zero)
+    return reduced(loss, reduction)
+
+
+def soft_margin(x: T, y: T, reduction: str = "mean", **_: Any) -> T:
+    return reduced((-y * x).exp().log1p(), reduction)
+
+
+def multilabel_soft_margin(x: T, y: T, weight: Any = None, reduction: str = "mean", **_: Any) -> T:
+    loss = -(y * x.logsigmoid() + (1 - y) * (-x).logsigmoid())
+    loss = loss if weight is None else loss * weight
+    return reduced(loss.mean(-1), reduction)
+
+
+def multi_margin(
+    x: T,
+    y: T,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Any = None,
+    reduction: str = "mean",
+    **_: Any,
+) -> T:
+    single = x.ndim == 1
+    x, y = (x.unsqueeze(0), y.reshape(1)) if single else (x, y)
+    own = x.gather(1, y.unsqueeze(1))
+    z = (margin - own + x).maximum(0)
+    z = z if p == 1 else z * z
+    z = z if weight is None else z * weight[y].unsqueeze(1)
+    other = T.arange(x.shape[1]).unsqueeze(0).ne(y.unsqueeze(1))
+    loss = other.where(z, 0.0).sum(1) / x.shape[1]
+    return reduced(loss[0] if single else loss, reduction)
+
+
+def multilabel_margin(x: T, y: T, reduction: str = "mean", **_: Any) -> T:
+    single = x.ndim < 2
+    x = x.reshape(1, -1) if single else x
+    y = y.reshape(1, -1) if single else y
+    listed = (y < 0).cast(dtypes.int32).cumsum(1).eq(0)
+    safe = listed.where(y, 0)
+    count = x.shape[1]
+    is_target = (T.arange(count).reshape(1, 1, -1).eq(safe.unsqueeze(2)) & listed.unsqueeze(2)).any(
+        1
+    )
+    own = x.gather(1, safe)
+    z = (1 - own.unsqueeze(2) + x.unsqueeze(1)).maximum(0)
+    kept = listed.unsqueeze(2) & ~is_target.unsqueeze(1)
+    loss = kept.where(z, 0.0).sum((1, 2)) / count
+    return reduced(loss[0] if single else loss, reduction)
+
+
+def pairwise_distance(a: T, b: T, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> T:
+    found = minkowski(as_float(a) - as_float(b) + eps, p)
+    return found.unsqueeze(-1) if keepdim else found
+
+
+def triplet(
+    a: T,
+    b: T,
+    c: T,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    reduction: str = "mean",
+    **_: Any,
+) -> T:
+    return triplet_with(
+        a,
+        b,
+        c,
+        margin=margin,
+        swap=swap,
+        reduction=reduction,
+        distance_function=lambda x, y: pairwise_distance(x, y, p, eps),
+    )
+
+
+def triplet_with(
+    a: T,
+    b: T,
+    c: T,
+    *,
+    distance_function: Any = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> T:
+    distance = distance_function or pairwise_distance
+    near, far = distance(a, b), distance(a, c)
+    far = far.minimum(distance(b, c)) if swap else far
+    return reduced((near - far + margin).maximum(0), reduction)
+
+
+def binary(x: T, y: T, weight: Any = None, reduction: str = "mean", **_: Any) -> T:
+    loss = x.binary_crossentropy(y, "none")
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+def binary_logits(
+    x: T, y: T, weight: Any = None, reduction: str = "mean", pos_weight: Any = None, **_: Any
+) -> T:
+    loss = x.binary_crossentropy_logits(y, "none", pos_weight)
+    return reduced(loss if weight is None else loss * weight, reduction)
+
+
+# Normalization.
+
+
+def affine(x: T, weight: Any, bias: Any, axis: int = 1) -> T:
+    shape = tuple(x.shape[axis] if i == axis else 1 for i in range(x.ndim))
+    x = x if weight is None else x * weight.reshape(shape)
+    return x if bias is None else x + bias.reshape(shape)
+
+
+def group_norm(x: T, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> T:
+    grouped = x.reshape(x.shape[0], num_groups, -1).layernorm(-1, eps)
+    return affine(grouped.reshape(x.shape), weight, bias)
+
+
+def instance_norm(
+    x: T,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> T:
+    return affine(x.layernorm(tuple(range(2, x.ndim)), eps), weight, bias)
+
+
+def batch_norm(
+    x: T,
+    running_mean: Any,
+    running_var: Any,
+    weight: Any = None,
+    bias: Any = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> T:
+    if training:
+        return affine(x.layernorm(tuple(i for i in range(x.ndim) if i != 1), eps), weight, bias)
+    return x.batchnorm(weight, bias, running_mean, (running_var + eps).rsqrt())
+
+
+def rms_norm(x: T, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> T:
+    axes = tuple(range(-len(normalized_shape), 0))
+    eps = {2: 2.0**-10, 4: 2.0**-23, 8: 2.0**-52}[x.element_size()] if eps is None else eps
+    wide = x.cast(dtypes.float32) if x.element_size() < 4 else x
+    result = wide * (wide.square().mean(axes, True) + eps).rsqrt()
+    return (result if weight is None else result * weight).cast(x.dtype)
+
+
+def local_response_norm(
+    x: T, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> T:
+    padded = x.square().pad((0, 0) * (x.ndim - 2) + (size // 2, (size - 1) // 2))
+    total = padded.unfold(1, size, 1).mean(-1)
+    return x / (k + alpha * total).pow(beta)
+
+
+# Pooling and images.
+
+
+def adaptive(n: int, largest: bool) -> Callable[..., Any]:
+    """Windows of nearly equal sizes: each output takes from floor to ceil of its share."""
+
+    def call(x: T, output_size: Any, return_indices: bool = False) -> Any:
+        sizes = many(output_size, n) if output_size is not None else (None,) * n
+        for i, count in enumerate(sizes):
+            axis = x.ndim - n + i
+            size = x.shape[axis]
+            count = size if count is None else count
+            parts = []
+            for j in range(count):
+                key = (slice(None),) * axis + (
+                    slice(j * size // count, -(-(j + 1) * size // count)),
+                )
+                parts.append(x[key].max(axis, True) if largest else x[key].mean(axis, True))
+            x = (
+                parts[0].cat(*parts[1:], dim=axis)
+                if parts
+                else x[(slice(None),) * axis + (slice(0, 0),)]
+            )
+        return x
+
+    return call
+
+
+def unpool(n: int) -> Callable[..., T]:
+    def call(
+        x: T,
+        indices: T,
+        kernel_size: Any,
+        stride: Any = None,
+        padding: Any = 0,
+        output_size: Any = None,
+    ) -> T:
+        alone = x.ndim == n + 1
+        x, indices = (x.unsqueeze(0), indices.unsqueeze(0)) if alone else (x, indices)
+        stride = None if stride in (None, (), []) else many(stride, n)
+        size = None if output_size is None else tuple(output_size)[-n:]
+        made = x.max_unpool2d(
+            indices, many(kernel_size, n), stride, 1, many(padding, n), output_size=size
+        )
+        return made.squeeze(0) if alone else made
+
+    return call
+
+
+def pixel_shuffle(x: T, r: int) -> T:
+    *lead, c, h, w = x.shape
+    x = x.reshape(*lead, c // (r * r), r, r, h, w)
+    n = len(lead)
+    order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return x.permute(*order).reshape(*lead, c // (r * r), h * r, w * r)
+
+
+def pixel_unshuffle(x: T, r: int) -> T:
+    *lead, c, h, w = x.shape
+    x = x.reshape(*lead, c, h // r, r, w // r, r)
+    n = len(lead)
+    order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return x.permute(*order).reshape(*lead, c * r * r, h // r, w // r)
+
+
+def channel_shuffle(x: T, groups: int) -> T:
+    n, c, *rest = x.shape
+    return x.reshape(n, groups, c // groups, *rest).transpose(1, 2).reshape(x.shape)
+
+
+def unfold(x: T, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> T:
+    alone = x.ndim == 3
+    x = x.unsqueeze(0) if alone else x
+    k, d, p, s = (many(v, 2) for v in (kernel_size, dilation, padding, stride))
+    x = x.pad((p[1], p[1], p[0], p[0]))
+    n, c, h, w = x.shape
+    rows = (h - d[0] * (k[0] - 1) - 1) // s[0] + 1
+    columns = (w - d[1] * (k[1] - 1) - 1) // s[1] + 1
+    parts = [
+        x[
+            :,
+            :,
+            i * d[0] : i * d[0] + (rows - 1) * s[0] + 1 : s[0],
+            j * d[1] : j * d[1] + (columns - 1) * s[1] + 1 : s[1],
+        ]
+        for i in range(k[0])
+        for j in range(k[1])
+    ]
+    made = parts[0].stack(*parts[1:], dim=2).reshape(n, c * k[0] * k[1], rows * columns)
+    return made.squeeze(0) if alone else made
+
+
+def interpolate(
+    x: T,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: Any = None,
+    recompute_scale_factor: Any = None,
+    antialias: bool = False,
+) -> T:
+    n = x.ndim - 2
+    if size is None:
+        factors = (scale_factor,) * n if isinstance(scale_factor, float | int) else scale_factor
+        size = tuple(math.floor(s * f) for s, f in zip(x.shape[2:], factors, strict=True))
+    size = many(size, n)
+    if mode == "area":
+        return adaptive(n, False)(x, size)
+    mode = "linear" if mode in ("bilinear", "trilinear") else mode
+    return x.interpolate(size, mode, bool(align_corners))
+
+
+def bilinear(a: T, b: T, weight: T, bias: Any = None) -> T:
+    made = T.einsum("...i,kij,...j->...k", a, weight, b)
+    return made if bias is None else made + bias
+
+
+def embedding(indices: T, weight: T, padding_idx: Any = None, max_norm: Any = None, **_: Any) -> T:
+    if not isinstance(indices, T) or indices.is_floating_point():
+        indices, weight = weight, indices
+    found = weight[indices]
+    if padding_idx is None:
+        return found
+    padding_idx = padding_idx % weight.shape[0]
+    return indices.eq(padding_idx).unsqueeze(-1).where(found.detach(), found)
+
+
+def dropped(x: T, p: float = 0.5, training: bool = True, **_: Any) -> T:
+    with T.train(training):
+        return x.dropout(p)
+
+
+def dropped_channels(x: T, p: float = 0.5, training: bool = True, **_: Any) -> T:
+    with T.train(training):
+        lead = 2 if x.ndim > 2 else 1
+        return x * T.ones(*x.shape[:lead], *(1,) * (x.ndim - lead), dtype=x.dtype).dropout(p)
+
+
+def layer_norm(x: T, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> T:
+    x = x.layernorm(tuple(range(-len(shape), 0)), eps)
+    x = x if weight is None else x * weight
+    return x if bias is None else x + bias
+
+
+def native_layer_norm(x: T, shape: Any, weight: Any, bias: Any, eps: float) -> Any:
+    axes = tuple(range(-len(shape), 0))
+    return (
+        layer_norm(x, shape, weight, bias, eps),
+        x.mean(axes, True),
+        (x.var(axes, True, correction=0) + eps).rsqrt(),
+    )
+
+
+def attention(
+    q: T,
+    k: T,
+    v: T,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: Any = None,
+    enable_gqa: bool = False,
+) -> T:
+    if scale is not None:
+        q = q * (scale * math.sqrt(q.shape[-1]))
+    return q.scaled_dot_product_attention(k, v, attn_mask, dropout_p, is_causal, enable_gqa)
+
+
+# Masks: elements that are left out count as what changes nothing.
+
+
+def masked(name: str, neutral: Any, *, first: str | None = None) -> Callable[..., T]:
+    """A reduction, scan or normalization over the elements of a mask."""
+
+    def call(x: T, *args: Any, mask: Any = None, **kwargs: Any) -> T:
+        dtype = kwargs.pop("dtype", None)
+        x = x if dtype is None else x.cast(dtype)
+        value = neutral(x) if callable(neutral) else neutral
+        kept = x if mask is None else mask.expand(*x.shape).where(x, value)
+        names = ("dim", "keepdim")
+        named = dict(zip(names, args, strict=False)) | kwargs
+        dim = named.pop("dim", None)
+        dim = None if isinstance(dim, list | tuple) and not dim else dim
+        method = getattr(kept, name)
+        if name in ("softmax", "log_softmax", "softmin", "cumsum", "cumprod"):
+            return method(dim)
+        return method(dim, named.get("keepdim") or False)
+
+    return call
+
+
+def masked_norm(
+    x: T,
+    ord: float,
+    dim: Any = None,
+    *,
+    keepdim: bool = False,
+    dtype: Any = None,
+    mask: Any = None,
+) -> T:
+    x = x if dtype is None else x.cast(dtype)
+    lost = math.inf if ord < 0 else 0.0
+    kept = x if mask is None else mask.expand(*x.shape).where(x, lost)
+    return kept.norm(None if dim in ([], ()) else dim, keepdim, ord)
+
+
+def masked_spread(root: bool, mean_only: bool = False) -> Callable[..., T]:
+    def call(
+        x: T,
+        dim: Any = None,
+        unbiased: Any = None,
+        *,
+        keepdim: bool = False,
+        dtype: Any = None,
+        mask: Any = None,
+        correction: Any = None,
+    ) -> T:
+        x = x if dtype is None else x.cast(dtype)
+        x = as_float(x)
+        dim = None if dim in ([], ()) else dim
+        kept = T.ones(*x.shape, dtype=dtypes.bool_) if mask is None else mask.expand(*x.shape)
+        count = kept.sum(dim, True)
+        mean = kept.where(x, 0).sum(dim, True) / count
+        if mean_only:
+            return _without(mean, dim, keepdim)
+        square = kept.where((x - mean).square(), 0).sum(dim, True)
+        less = 1 if unbiased is None or unbiased else 0
+        less = less if correction is None else correction
+        value = square / (count - less).maximum(0)
+        return _without(value.sqrt() if root else value, dim, keepdim)
+
+    return call
+
+
+def masked_mean(
+    x: T, dim: Any = None, *, keepdim: bool = False, dtype: Any = None, mask: Any = None
+) -> T:
+    return masked_spread(False, True)(x, dim, keepdim=keepdim, dtype=dtype, mask=mask)
+
+
+def _without(x: T, dim: Any, keepdim: bool) -> T:
+    if keepdim:
+        return x
+    axes = range(x.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    for axis in sorted((a % max(x.ndim, 1) for a in axes), reverse=True):
+        x = x.squeeze(axis) if x.ndim else x
+    return x
+
+
+def masked_normalize(
+    x: T,
+    ord: float,
+    dim: int,
+    *,
+    eps: float = 1e-12,
+    dtype: Any = None,
+    mask: Any = None,
+) -> T:
+    size = masked_norm(x, ord, dim, keepdim=True, dtype=dtype, mask=mask)
+    kept = x if mask is None else mask.expand(*x.shape).where(x, 0)
+    return kept / size.maximum(eps)
+
+
+def lowest(x: T) -> Any:
+    return -math.inf if x.is_floating_point() else x.dtype.minimum
+
+
+def highest(x: T) -> Any:
+    return math.inf if x.is_floating_point() else x.dtype.maximum
+
+
+NETWORKS: dict[str, Any] = {
+    # Activations.
+    "nn.functional.glu": glu,
+    "nn.functional.prelu": prelu,
+    "nn.functional.rrelu": Spelling(rrelu, True),
+    "nn.functional.softplus": softplus,
+    "nn.functional.hardshrink": lambda x, lambd=0.5: (x.abs() <= lambd).where(0.0, x),
+    "nn.functional.softshrink": lambda x, lambd=0.5: (x.abs() <= lambd).where(
+        x * 0.0, x - x.sign() * lambd
+    ),
+    "nn.functional.tanhshrink": lambda x: x - x.tanh(),
+    "nn.functional.threshold": lambda x, threshold, value, inplace=False: (x <= threshold).where(
+        value, x
+    ),
+    "nn.functional.elu": lambda x, alpha=1.0: x.elu(alpha),
+    # Losses.
+    "nn.functional.smooth_l1_loss": smooth_l1,
+    "nn.functional.huber_loss": huber,
+    "nn.functional.kl_div": kl_div,
+    "nn.functional.poisson_nll_loss": poisson_nll,
+    "nn.functional.gaussian_nll_loss": gaussian_nll,
+    "nn.functional.hinge_embedding_loss": hinge_embedding,
+    "nn.functional.margin_ranking_loss": margin_ranking,
+    "nn.functional.cosine_similarity": cosine_similarity,
+    "nn.functional.cosine_embedding_loss": cosine_embedding,
+    "nn.functional.soft_margin_loss": soft_margin,
+    "nn.functional.multilabel_soft_margin_loss": multilabel_soft_margin,
+    "nn.functional.multi_margin_loss": multi_margin,
+    "nn.functional.multilabel_margin_loss": multilabel_margin,
+    "nn.functional.pairwise_distance": pairwise_distance,
+    "nn.functional.triplet_margin_loss": triplet,
+    "nn.functional.triplet_margin_with_distance_loss": triplet_with,
+    "nn.functional.binary_cross_entropy": binary,
+    "nn.functional.binary_cross_entropy_with_logits": binary_logits,
+    "nn.functional.cross_entropy": lambda x, y, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0: (
+        x.cross_entropy(y, reduction, label_smoothing, weight=weight, ignore_index=ignore_index)
+    ),
+    # Normalization.
+    "nn.functional.layer_norm": layer_norm,
+    "native_layer_norm": native_layer_norm,
+    "nn.functional.group_norm": group_norm,
+    "nn.functional.instance_norm": instance_norm,
+    "nn.functional.batch_norm": batch_norm,
+    "nn.functional.rms_norm": rms_norm,
+    "nn.functional.local_response_norm": local_response_norm,
+    # Pooling and images.
+    "nn.functional.adaptive_avg_pool1d": adaptive(1, False),
+    "nn.functional.adaptive_avg_pool2d": adaptive(2, False),
+    "nn.functional.adaptive_avg_pool3d": adaptive(3, False),
+    "nn.functional.adaptive_max_pool1d": adaptive(1, True),
+    "nn.functional.adaptive_max_pool2d": adaptive(2, True),
+    "nn.functional.adaptive_max_pool3d": adaptive(3, True),
+    "nn.functional.max_unpool1d": unpool(1),
+    "nn.functional.max_unpool2d": unpool(2),
+    "nn.functional.max_unpool3d": unpool(3),
+    "nn.functional.pixel_shuffle": pixel_shuffle,
+    "nn.functional.pixel_unshuffle": pixel_unshuffle,
+    "nn.functional.channel_shuffle": channel_shuffle,
+    "nn.functional.unfold": unfold,
+    "nn.functional.interpolate": interpolate,
+    "nn.functional.upsample_bilinear": lambda x, size=None, scale_factor=None: interpolate(
+        x, size, scale_factor, "linear", True
+    ),
+    "nn.functional.upsample_nearest": lambda x, size=None, scale_factor=None: interpolate(
+        x, size, scale_factor, "nearest"
+    ),
+    # Others.
+    "nn.functional.bilinear": bilinear,
+    "nn.functional.embedding": embedding,
+    "nn.functional.dropout": Spelling(dropped, True),
+    "nn.functional.dropout2d": Spelling(dropped_channels, True),
+    "nn.functional.dropout3d": Spelling(dropped_channels, True),
+    "nn.functional.alpha_dropout": Spelling(dropped, True),
+    "nn.functional.feature_alpha_dropout": Spelling(dropped_channels, True),
+    "nn.functional.scaled_dot_product_attention": attention,
+    "_softmax_backward_data": lambda g, y, dim, dtype: (
+        y * (g - (g * y).sum(dim, True)) if y.ndim else g * 0
+    ),
+    # Masks.
+    "masked.sum": masked("sum", 0),
+    "masked.prod": masked("prod", 1),
+    "masked.amax": masked("max", lowest),
+    "masked.amin": masked("min", highest),
+    "masked.argmax": masked("argmax", lowest),
+    "masked.argmin": masked("argmin", highest),
+    "masked.cumsum": masked("cumsum", 0),
+    "masked.cumprod": masked("cumprod", 1),
+    "masked.softmax": masked("softmax", -math.inf),
+    "masked.log_softmax": masked("log_softmax", -math.inf),
+    "masked.softmin": masked("softmin", math.inf),
+    "masked.logsumexp": masked("logsumexp", -math.inf),
+    "masked.mean": masked_mean,
+    "masked.var": masked_spread(False),
+    "masked.std": masked_spread(True),
+    "masked.norm": masked_norm,
+    "masked.normalize": masked_normalize,
+}
