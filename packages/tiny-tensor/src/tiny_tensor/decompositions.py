@@ -163,7 +163,7 @@ class DecompositionMethods(ProductMethods):
                 dtype,
             )
         none = broadcast(const(x.dtype, 0), (*shape[:-2], size, 1))
-        _, pivots, sign = _eliminated(x.uop, none)
+        _, pivots, sign = _eliminated(x.uop, none, go_on=True)
         return x._apply(pivots), x._apply(sign), dtype
 
     def det(self) -> Self:
@@ -485,8 +485,14 @@ def _householder(x: UOp, one: UOp, steps: int) -> tuple[UOp, UOp]:
     return q, r
 
 
-def _eliminated(a: UOp, b: UOp) -> tuple[UOp, UOp, UOp]:
+def _eliminated(a: UOp, b: UOp, *, go_on: bool = False) -> tuple[UOp, UOp, UOp]:
     """Gauss-Jordan elimination with partial pivoting.
+
+    Args:
+        a: the matrices.
+        b: the right sides.
+        go_on: leave a column without a pivot as it is, so that further pivots are numbers; there is
+            no solution then.
 
     Returns:
         The solution, the pivots (..., n), and the sign of the row exchanges (...).
@@ -508,13 +514,14 @@ def _eliminated(a: UOp, b: UOp) -> tuple[UOp, UOp, UOp]:
         place = place.reduce(Op.MIN, (axis,))
         chosen = number.eq(_spread(place, number))
         pivot = chosen.where(column, 0.0).reduce(Op.ADD, (axis,))
+        divisor = pivot.eq(0).where(1.0, pivot) if go_on else pivot
         results = []
         for side in (left, right):
             top = _row(side, step)
             mine = _across(chosen, side)
             picked = mine.where(side, 0.0).reduce(Op.ADD, (axis,))
             swapped = mine.where(_along(top, side), side)
-            results.append((swapped, picked / _spread(pivot, picked)))
+            results.append((swapped, picked / _spread(divisor, picked)))
         factor = chosen.where(_spread(_row_element(column, step, axis), column), column)
         factor = number.eq(here).where(0.0, factor)
         following = []

@@ -106,7 +106,7 @@ class IndexingMethods(GatheringMethods):
             ShapeError: the value does not broadcast to the part.
             DTypeError: the value is a tensor of another dtype.
         """
-        selection = self._selection(key)
+        selection = self._selection(key, counts=False)
         part = self._view(selection.view)
         if not selection.axes:
             if not isinstance(value, type(self)) or value.uop is not part.uop:
@@ -115,10 +115,14 @@ class IndexingMethods(GatheringMethods):
         node = self._value_to_write(value)
         written = self._masked(selection, node)
         if written is None:
+            selection = self._selection(key)
+            part = self._view(selection.view)
             table = selection.view.permute(selection.order)
             shape = (*selection.shape, *table.shape[len(selection.axes) :])
             order = selection.result_order
             spread = broadcast(node, tuple(shape[axis] for axis in order))
+            if 0 in spread.shape:
+                return  # nothing is chosen
             values = spread.permute([order.index(axis) for axis in range(len(order))])
             positions = [broadcast(position, selection.shape) for position in selection.positions]
             result = make(Op.SCATTER, None, (table, values, *positions))
@@ -143,9 +147,16 @@ class IndexingMethods(GatheringMethods):
         chosen = (broadcast(whole, shape), broadcast(value.reshape(sizes), shape), selection.view)
         return make(Op.WHERE, None, chosen)
 
-    def _selection(self, key: object) -> Selection:
+    def _selection(self, key: object, *, counts: bool = True) -> Selection:
+        """What a key chooses; without `counts` the positions of masks are left out."""
         items = self._items(key if isinstance(key, tuple) else (key,))
         is_advanced = any(isinstance(item, IndexingMethods) for item in items)
+        # Counting computes, and may leave this tensor another node: so it comes first.
+        counted = [
+            true_positions(item) if counts else item.uop
+            for item in items
+            if isinstance(item, IndexingMethods) and item.dtype.is_bool
+        ]
         node = self.uop
         axis = taken = at = 0
         axes: list[int] = []
@@ -169,7 +180,7 @@ class IndexingMethods(GatheringMethods):
                 if item.dtype.is_bool:
                     mask = item.uop
                     node = _flattened(node, axis, mask)
-                    positions.append(true_positions(item))
+                    positions.append(counted.pop(0))
                 else:
                     positions.append(from_start(item.uop, node.shape[axis]))
                 axes.append(axis)

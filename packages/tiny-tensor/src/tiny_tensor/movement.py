@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from numbers import Integral
+from typing import Self, TypeVar
 
 from tiny_ir import (
     ArgumentTypeError,
@@ -261,10 +262,14 @@ class MovementMethods(TensorCore):
         return size
 
 
+Kind = TypeVar("Kind")
+
+
 def sizes_of(shape: Sequence[Size | Sequence[Size | None] | None]) -> tuple[Size | None, ...]:
     """Sizes that were given one by one, or as one sequence."""
     if len(shape) == 1 and isinstance(shape[0], Sequence):
         shape = shape[0]
+    shape = [_python_number(size) for size in shape]
     for size in shape:
         if isinstance(size, bool) or not (size is None or isinstance(size, int | UOp)):
             raise ArgumentTypeError(
@@ -273,6 +278,11 @@ def sizes_of(shape: Sequence[Size | Sequence[Size | None] | None]) -> tuple[Size
                 fix="pass the sizes one by one, or one tuple of them.",
             )
     return tuple(shape)  # type: ignore[arg-type]  # checked just above
+
+
+def _python_number(size: Kind) -> Kind | int:
+    """A whole number of NumPy as Python's own; anything else as it is."""
+    return int(size) if isinstance(size, Integral) and not isinstance(size, bool) else size
 
 
 def ints_of(values: Sequence[int | Sequence[int]]) -> tuple[int, ...]:
