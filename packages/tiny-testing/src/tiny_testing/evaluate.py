@@ -196,7 +196,11 @@ def _reduced(node: UOp, environment: Mapping[UOp, Value]) -> Value:
     total = _START[node.arg.op](node.dtype)
     for positions in product(*map(range, sizes)):
         inner = {**environment, **dict(zip(ranges, positions, strict=True))}
-        total = combine(total, evaluate(value, inner))
+        found = evaluate(value, inner)
+        if isinstance(found, list):
+            total = [combine(a, b) for a, b in zip(_lanes(total, found), found, strict=True)]
+        else:
+            total = combine(total, found)
     return total
 
 
