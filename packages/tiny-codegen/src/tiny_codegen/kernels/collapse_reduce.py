@@ -1,10 +1,14 @@
 """Reductions over an axis that only a comparison looks at become arithmetic.
 
-before   REDUCE(WHERE(CMPEQ(r, INDEX(p, i)), INDEX(x, r), 0), r; ADD)        one-hot times table
-after    WHERE(0 <= INDEX(p, i) < n, INDEX(x, INDEX(p, i)), 0)               a load
+before   REDUCE(WHERE(CMPEQ(r, at), INDEX(table, r), 0), r; ADD),
+         where at is CAST(INDEX(picks, i), weakint)
+after    WHERE(inside, INDEX(table, at, inside), 0),
+         where inside is AND(CMPLT(-1, at), CMPLT(at, 8)), and at is CAST(INDEX(picks, i), weakint)
 
-before   REDUCE(WHERE(CMPLT(r, i), 1, 0), r; ADD)                            how many are below i
-after    i
+before   REDUCE(WHERE(CMPLT(r, i), n, 0), r; ADD)
+after    MUL(n, CAST(i, int32))
+
+The first is a one-hot row times a table, which is a load; the second counts what is below.
 """
 
 from __future__ import annotations

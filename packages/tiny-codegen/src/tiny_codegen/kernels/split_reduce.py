@@ -1,7 +1,7 @@
 """A long reduction to few elements becomes many short ones and a last one: workers share it.
 
-before   REDUCE(x[4096, 4096], axes 0 and 1; ADD)
-after    REDUCE(REDUCE(x, axis 1; ADD), axis 0; ADD)
+before   REDUCE(big, axis 0, axis 1; ADD)      4096 rows of 4096
+after    REDUCE(REDUCE(RESHAPE(big, 256, 16, 4096), axis 1, axis 2; ADD), axis 0; ADD)
 
 The inner reduction is a kernel of its own (`fuse.py` stores what a reduction reduces). How it is
 cut depends on the sizes alone, so that a sum has one order on every machine.

@@ -1,7 +1,7 @@
 """What a target lacks is spelled in what it has: dtypes, casts, functions, integers.
 
-before   EXP(x: bfloat16), FLOORDIV(i, 8), CAST(y: float32 -> uint8)
-after    float32 arithmetic and bits of uint32, SHR(i, 3), a conversion of a number that fits
+before   FLOORDIV(n, 8)      on a machine that shifts, and divides only towards zero
+after    SHR(n, 3)
 
 The five sets are one, because each makes what another takes apart: a function of bfloat16 is one of
 float32, which is made of shifts, which count below their width.

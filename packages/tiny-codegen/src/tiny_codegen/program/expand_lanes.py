@@ -1,7 +1,10 @@
 """Axes of lanes become wide values, unrolled axes become copies.
 
 before   END(STORE(INDEX(p, o*4 + l), x), o, l)      l walked as LANE, of 4
-after    END(STORE(INDEX(p, o*4 + IOTA 4), SPLAT(x)), o)
+after    END(STORE(INDEX(p, o*4 + IOTA 4), SPLAT(x; 4)), o)
+
+before   END(STORE(INDEX(p, o*2 + u), x), o, u)      u walked as UNROLL, of 2
+after    END(STORE(INDEX(p, ADD(o*2, 0)), x), STORE(INDEX(p, ADD(o*2, 1)), x), o)
 """
 
 from __future__ import annotations

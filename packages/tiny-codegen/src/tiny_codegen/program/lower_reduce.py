@@ -1,7 +1,7 @@
 """Reduces to accumulators.
 
 before   REDUCE(x, r; ADD)
-after    LOAD(AFTER(acc, END(STORE(acc, ADD(LOAD(AFTER(acc, STORE(acc, 0), r)), x)), r)))
+after    LOAD(AFTER(acc, END(STORE(acc, ADD(LOAD(AFTER(acc, STORE(acc, -0.0), r)), x)), r)))
 
 The accumulator is a REGISTER, as wide as `x`. Reductions over the same loops, at the same place,
 share one loop: the copies of a register tile do. A multiply-add of the reduction's own becomes one
