@@ -11,7 +11,7 @@ import torch
 
 from oracle.exchange import (
     Arguments,
-    NotRepresentable,
+    NotRepresentableError,
     our_tensor,
     tensors_in,
     their_tensor,
@@ -22,6 +22,8 @@ from tiny_ir import TinyError
 from tiny_tensor import Tensor
 
 DEVICE = "cpu"
+ROUNDINGS = 2
+"""How much larger than torch's our error against float64 may be: sums have another order."""
 NARROWER = {(torch.int64, torch.int32): "positions and sums of narrow integers are int32"}
 """Dtypes in which we differ on purpose: torch's, and ours."""
 
@@ -45,7 +47,7 @@ def compare(key: str, spelling: Spelling, sample: Sample, *, gradient: bool) -> 
         try:
             mine = [arguments.translate(sample.input), *map(arguments.translate, sample.args)]
             named = {name: arguments.translate(value) for name, value in sample.kwargs.items()}
-        except NotRepresentable:
+        except NotRepresentableError:
             return Outcome(None, None, False, applies=False)
         expected = _flat(sample.process(entry.op(sample.input, *sample.args, **sample.kwargs)))
         if any(out.layout is not torch.strided for out in expected):
@@ -69,7 +71,7 @@ def must_raise(spelling: Spelling, sample: Sample) -> str | None:
     try:
         mine = [arguments.translate(sample.input), *map(arguments.translate, sample.args)]
         named = {name: arguments.translate(value) for name, value in sample.kwargs.items()}
-    except NotRepresentable:
+    except NotRepresentableError:
         return None
     try:
         spelling(*mine, **named)
@@ -237,7 +239,7 @@ def _is_as_near(
     if _apart(ours, right.to(ours.dtype)) is None:
         return True
     mine, other = (ours.double() - right).abs(), (theirs.double() - right).abs()
-    return bool(mine.isfinite().all()) and bool(mine.max() <= other.max())
+    return bool(mine.isfinite().all()) and bool(mine.max() <= ROUNDINGS * other.max())
 
 
 def _same_kind(expected: list[torch.Tensor], result: list[Tensor]) -> str | None:

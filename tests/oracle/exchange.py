@@ -30,16 +30,16 @@ OURS: dict[torch.dtype, DType] = {
 THEIRS = {ours: theirs for theirs, ours in OURS.items()}
 
 
-class NotRepresentable(Exception):
+class NotRepresentableError(Exception):
     """A sample holds what no Tensor of ours can be: a complex number, a sparse tensor."""
 
 
 def our_tensor(tensor: torch.Tensor, device: str) -> Tensor:
     """Return a tensor of ours with the values of one of torch."""
     if tensor.dtype not in OURS:
-        raise NotRepresentable(f"{tensor.dtype}")
+        raise NotRepresentableError(f"{tensor.dtype}")
     if tensor.layout is not torch.strided:
-        raise NotRepresentable(f"{tensor.layout}")
+        raise NotRepresentableError(f"{tensor.layout}")
     plain = tensor.detach().resolve_neg().contiguous()
     if tensor.dtype in (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2):
         bits = plain.view(torch.int16 if tensor.dtype is torch.bfloat16 else torch.uint8)
@@ -72,14 +72,14 @@ class Arguments:
             return made
         if isinstance(value, torch.dtype):
             if value not in OURS:
-                raise NotRepresentable(f"{value}")
+                raise NotRepresentableError(f"{value}")
             return OURS[value]
         if isinstance(value, torch.Size):
             return tuple(value)
         if isinstance(value, torch.device):
             return self.device
         if isinstance(value, complex):
-            raise NotRepresentable("a complex number")
+            raise NotRepresentableError("a complex number")
         if isinstance(value, list | tuple):
             parts = [self.translate(part) for part in value]
             return parts if isinstance(value, list) else tuple(parts)

@@ -403,7 +403,15 @@ def quantile(
 
 
 def cov(x: T, correction: int = 1, fweights: Any = None, aweights: Any = None) -> T:
-    return x.cov(correction)
+    if fweights is not None or aweights is not None:
+        raise TypeError("cov() takes no weights")
+    found = x.cov(correction)
+    return found.reshape(()) if found.numel() == 1 else found
+
+
+def corrcoef(x: T) -> T:
+    found = x.corrcoef()
+    return found.reshape(()) if found.numel() == 1 else found
 
 
 def bincount(x: T, weights: Any = None, minlength: int = 0) -> T:
@@ -589,6 +597,11 @@ def svd_reduced(x: T, some: bool = True, compute_uv: bool = True) -> Any:
     return u, s, vh.transpose(-2, -1)
 
 
+def cholesky(x: T, upper: bool = False) -> T:
+    """Torch gives the slope of a matrix whose halves move together."""
+    return ((x + x.transpose(-2, -1)) * 0.5).cholesky(upper)
+
+
 def cholesky_solve(b: T, factor: T, upper: bool = False) -> T:
     low = factor.transpose(-2, -1) if upper else factor
     return (low @ low.transpose(-2, -1)).solve(b)
@@ -655,17 +668,17 @@ def cond(x: T, p: Any = None) -> T:
 def matrix_exp(x: T) -> T:
     """Scaling and squaring of the series."""
     n = x.shape[-1]
-    total = T.eye(n, dtype=x.dtype).expand(*x.shape)
     if 0 in x.shape:
         return x
-    small = x * (1 / 256)
+    small = x.double() * (1 / 256)
+    total = T.eye(n, dtype=dtypes.float64).expand(*x.shape)
     term = total
-    for k in range(1, 9):
+    for k in range(1, 15):
         term = (term @ small) * (1 / k)
         total = total + term
     for _ in range(8):
         total = total @ total
-    return total
+    return total.cast(x.dtype)
 
 
 def pinv(x: T, *args: Any, hermitian: bool = False, **kwargs: Any) -> T:
@@ -694,6 +707,26 @@ def slogdet(x: T) -> Any:
 def logdet(x: T) -> T:
     sign, value = x.slogdet()
     return (sign < 0).where(math.nan, value)
+
+
+def on_a_line(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Torch lets one number have an axis; here it is given one, which is then taken away."""
+
+    def call(x: T, *args: Any, **kwargs: Any) -> Any:
+        if x.ndim:
+            return f(x, *args, **kwargs)
+
+        def lined(value: Any) -> Any:
+            return value.reshape(1) if isinstance(value, T) and value.ndim == 0 else value
+
+        found = f(
+            lined(x), *map(lined, args), **{name: lined(value) for name, value in kwargs.items()}
+        )
+        many = isinstance(found, list | tuple)
+        parts = [part.reshape(()) for part in (found if many else [found])]
+        return parts if many else parts[0]
+
+    return call
 
 
 def cross(x: T, y: T, dim: int | None = None) -> T:
@@ -860,6 +893,21 @@ ARRAYS: dict[str, Any] = {
     "repeat_interleave": lambda x, repeats, dim=None, output_size=None: x.repeat_interleave(
         repeats, dim
     ),
+    "unfold": lambda x, dimension, size, step: (x if x.ndim else x.reshape(1)).unfold(
+        dimension, size, step
+    ),
+    "unfold_copy": lambda x, dimension, size, step: (x if x.ndim else x.reshape(1)).unfold(
+        dimension, size, step
+    ),
+    "transpose": on_a_line(T.transpose),
+    "transpose_copy": on_a_line(T.transpose),
+    "gather": on_a_line(lambda x, dim, index, sparse_grad=False: x.gather(dim, index)),
+    "scatter": on_a_line(
+        lambda x, dim, index, src, reduce=None: x.scatter(dim, index, src, reduce)
+    ),
+    "scatter_add": on_a_line(lambda x, dim, index, src: x.scatter_reduce(dim, index, src, "sum")),
+    "scatter_reduce": on_a_line(T.scatter_reduce),
+    "logsumexp": on_a_line(lambda x, dim=None, keepdim=False: x.logsumexp(dim, keepdim)),
     "__radd__": lambda x, o: o + x,
     # Indexing.
     "index_select": index_select,
@@ -886,9 +934,9 @@ ARRAYS: dict[str, Any] = {
     "nansum": without_nan("sum"),
     "median": lower_median,
     "kthvalue": kthvalue,
-    "quantile": quantile,
+    "quantile": on_a_line(quantile),
     "cov": cov,
-    "corrcoef": T.corrcoef,
+    "corrcoef": corrcoef,
     "bincount": bincount,
     "bucketize": bucketize,
     "searchsorted": searchsorted,
@@ -927,9 +975,9 @@ ARRAYS: dict[str, Any] = {
     "svd": svd_reduced,
     "linalg.slogdet": slogdet,
     "logdet": logdet,
-    "cholesky": lambda x, upper=False: x.cholesky(upper),
-    "linalg.cholesky": lambda x, upper=False: x.cholesky(upper),
-    "linalg.cholesky_ex": without_info(lambda x, upper=False: x.cholesky(upper)),
+    "cholesky": cholesky,
+    "linalg.cholesky": cholesky,
+    "linalg.cholesky_ex": without_info(cholesky),
     "linalg.inv_ex": without_info(T.inv),
     "cholesky_solve": cholesky_solve,
     "cholesky_inverse": cholesky_inverse,
@@ -966,7 +1014,8 @@ ARRAYS: dict[str, Any] = {
 }
 
 
-def _squeezed(x: T, dims: Sequence[int]) -> T:
+def _squeezed(x: T, dims: Any) -> T:
+    dims = [dims] if isinstance(dims, int) else dims
     for dim in sorted({d % max(x.ndim, 1) for d in dims}, reverse=True):
         x = x.squeeze(dim) if x.ndim else x
     return x

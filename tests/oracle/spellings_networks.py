@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -111,6 +112,7 @@ def margin_ranking(a: T, b: T, y: T, margin: float = 0.0, reduction: str = "mean
 
 def cosine_similarity(a: T, b: T, dim: int = 1, eps: float = 1e-8) -> T:
     a, b = as_float(a), as_float(b)
+    a, b = a + b * 0, b + a * 0
 
     def unit(x: T) -> T:
         return x / x.square().sum(dim, True).sqrt().maximum(eps)
@@ -231,6 +233,18 @@ def binary_logits(
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
+def cross_entropy(
+    x: T,
+    y: T,
+    weight: Any = None,
+    ignore_index: int = -100,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+    **_: Any,
+) -> T:
+    return x.cross_entropy(y, reduction, label_smoothing, weight=weight, ignore_index=ignore_index)
+
+
 # Normalization.
 
 
@@ -241,7 +255,8 @@ def affine(x: T, weight: Any, bias: Any, axis: int = 1) -> T:
 
 
 def group_norm(x: T, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> T:
-    grouped = x.reshape(x.shape[0], num_groups, -1).layernorm(-1, eps)
+    size = math.prod(x.shape[1:]) // num_groups
+    grouped = x.reshape(x.shape[0], num_groups, size).layernorm(-1, eps)
     return affine(grouped.reshape(x.shape), weight, bias)
 
 
@@ -313,6 +328,31 @@ def adaptive(n: int, largest: bool) -> Callable[..., Any]:
                 else x[(slice(None),) * axis + (slice(0, 0),)]
             )
         return x
+
+    return call
+
+
+def adaptive_places(n: int) -> Callable[..., Any]:
+    """The largest element of each window, and where asked its place among all."""
+
+    def call(x: T, output_size: Any, return_indices: bool = False) -> Any:
+        if not return_indices:
+            return adaptive(n, True)(x, output_size)
+        spatial = x.shape[x.ndim - n :]
+        sizes = many(output_size, n)
+        sizes = tuple(s if c is None else c for c, s in zip(sizes, spatial, strict=True))
+        numbers = T.arange(math.prod(spatial), dtype=dtypes.int64).reshape(spatial)
+        values, places = [], []
+        for cell in itertools.product(*map(range, sizes)):
+            key = tuple(
+                slice(j * s // c, -(-(j + 1) * s // c))
+                for j, c, s in zip(cell, sizes, spatial, strict=True)
+            )
+            window = x[(..., *key)].flatten(x.ndim - n)
+            values.append(window.max(-1))
+            places.append(numbers[key].reshape(-1)[window.argmax(-1)])
+        shape = (*x.shape[: x.ndim - n], *sizes)
+        return tuple(part[0].stack(*part[1:], dim=-1).reshape(shape) for part in (values, places))
 
     return call
 
@@ -594,9 +634,7 @@ NETWORKS: dict[str, Any] = {
     "nn.functional.triplet_margin_with_distance_loss": triplet_with,
     "nn.functional.binary_cross_entropy": binary,
     "nn.functional.binary_cross_entropy_with_logits": binary_logits,
-    "nn.functional.cross_entropy": lambda x, y, weight=None, ignore_index=-100, reduction="mean", label_smoothing=0.0: (
-        x.cross_entropy(y, reduction, label_smoothing, weight=weight, ignore_index=ignore_index)
-    ),
+    "nn.functional.cross_entropy": cross_entropy,
     # Normalization.
     "nn.functional.layer_norm": layer_norm,
     "native_layer_norm": native_layer_norm,
@@ -609,9 +647,9 @@ NETWORKS: dict[str, Any] = {
     "nn.functional.adaptive_avg_pool1d": adaptive(1, False),
     "nn.functional.adaptive_avg_pool2d": adaptive(2, False),
     "nn.functional.adaptive_avg_pool3d": adaptive(3, False),
-    "nn.functional.adaptive_max_pool1d": adaptive(1, True),
-    "nn.functional.adaptive_max_pool2d": adaptive(2, True),
-    "nn.functional.adaptive_max_pool3d": adaptive(3, True),
+    "nn.functional.adaptive_max_pool1d": adaptive_places(1),
+    "nn.functional.adaptive_max_pool2d": adaptive_places(2),
+    "nn.functional.adaptive_max_pool3d": adaptive_places(3),
     "nn.functional.max_unpool1d": unpool(1),
     "nn.functional.max_unpool2d": unpool(2),
     "nn.functional.max_unpool3d": unpool(3),

@@ -6,6 +6,7 @@ COMPLEX = "complex numbers: there is no complex dtype"
 SPARSE = "sparse layouts: tensors are dense"
 STRIDES = "asks for strides of memory: a tensor here has a shape, and no strides"
 INTERNAL = "internal to torch: takes what only its own kernels yield"
+OTHER = "finite differences under this name; gradient() here differentiates"
 JITERATOR = "compiles CUDA text with a torch-only interface"
 
 UNMAPPED: dict[str, str] = {
@@ -24,6 +25,7 @@ UNMAPPED: dict[str, str] = {
         ),
         COMPLEX,
     ),
+    "gradient": OTHER,
     **dict.fromkeys(("to_sparse", "sparse.mm", "sparse.sampled_addmm"), SPARSE),
     **dict.fromkeys(
         ("empty_strided", "new_empty_strided", "empty_permuted", "resize_", "resize_as_"), STRIDES

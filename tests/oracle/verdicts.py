@@ -110,8 +110,8 @@ def _introduction() -> list[str]:
         f"Torch {torch.__version__.split('+')[0]} and we are given the same calls: "
         f"{len(mapped_names())} of the {len(names)} names of its OpInfo database are spelled here.",
         "Values agree when they are within torch's own tolerances of its result, or of its",
-        "result in float64, or are no further from that than its own. Gradients are compared in",
-        "float32. Of random functions only shape and dtype are compared. Made by",
+        "result in float64, or are no further from that than twice its own error. Gradients are",
+        "compared in float32. Of random functions only shape and dtype are compared. Made by",
         "`hatch run judge opinfo`.",
     ]
 

@@ -278,6 +278,10 @@ class ReductionMethods(TriangleMethods, FunctionMethods):
 def _norm(x: Values, axis: Axes, keepdim: bool, p: float) -> Values:
     if p == math.inf:
         return x.abs().max(axis, keepdim)
+    if p == -math.inf:
+        return x.abs().min(axis, keepdim)
+    if p == 0:
+        return x.ne(0).cast(x.dtype).sum(axis, keepdim)
     if p == 1:
         return x.abs().sum(axis, keepdim)
     if p != 2:
