@@ -116,6 +116,55 @@ def test_transforms_of_many_lengths(n: int) -> None:
     assert pairs.fft().ifft().numpy() == pytest.approx(pairs.numpy(), abs=1e-12)
 
 
+TALL = RANDOM.randn(5, 3)
+GRADIENTS: dict[str, Any] = {
+    "q": lambda x, w, v: (x.qr()[0] * w).sum(),
+    "r": lambda x, w, v: (x.qr()[1] * v).sum(),
+    "u": lambda x, w, v: (x.svd(False)[0].square() * w).sum(),
+    "all of u": lambda x, w, v: (x.svd()[0][:, :3].square() * w).sum(),
+    "v": lambda x, w, v: (x.svd()[2].square() * v).sum(),
+    "singular values": lambda x, w, v: (x.mT.svdvals() * v[0]).sum(),
+    "pinv": lambda x, w, v: (x.pinv() * w.mT).sum(),
+    "eigenvalues": lambda x, w, v: ((x.mT @ x).eigvalsh() * v[0]).sum(),
+    "eigenvectors": lambda x, w, v: ((x.mT @ x).eigh()[1].square() * v).sum(),
+    "cholesky": lambda x, w, v: ((x.mT @ x).cholesky() * v).sum(),
+    "solve": lambda x, w, v: ((x.mT @ x).solve(w.mT) * w.mT).sum(),
+    "inv": lambda x, w, v: ((x.mT @ x).inv() * v).sum(),
+    "det": lambda x, w, v: (x.mT @ x).det(),
+    "slogdet": lambda x, w, v: (x.mT @ x).slogdet()[1],
+    "norm": lambda x, w, v: x.matrix_norm("nuc"),
+    "fft": lambda x, w, v: (x.rfft().square().sum(-1) * w[:, :2]).sum(),
+    "quantile": lambda x, w, v: (x.quantile(0.3, 0) * v[0]).sum(),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_gradients_equal_differences(name: str) -> None:
+    weights = tuple(Tensor(RANDOM.randn(*shape)) for shape in ((5, 3), (3, 3)))
+
+    def at(numbers: np.ndarray[Any, Any]) -> float:
+        return float(GRADIENTS[name](Tensor(numbers), *weights).item())
+
+    x = Tensor(TALL)
+    (found,) = GRADIENTS[name](x, *weights).gradient(x)
+    way, step = RANDOM.randn(5, 3), 1e-6
+    slope = (at(TALL + step * way) - at(TALL - step * way)) / (2 * step)
+    assert float((found.numpy() * way).sum()) == pytest.approx(slope, rel=1e-5, abs=1e-7)
+
+
+def test_a_gradient_of_a_gradient() -> None:
+    x = Tensor(SQUARE[0])
+    (slope,) = x.det().gradient(x)
+    (second,) = slope.square().sum().gradient(x)
+
+    def at(numbers: np.ndarray[Any, Any]) -> float:
+        return float(((np.linalg.det(numbers) * np.linalg.inv(numbers).T) ** 2).sum())
+
+    way, step = RANDOM.randn(5, 5), 1e-6
+    change = (at(SQUARE[0] + step * way) - at(SQUARE[0] - step * way)) / (2 * step)
+    assert float((second.numpy() * way).sum()) == pytest.approx(change, rel=1e-5)
+
+
 def test_angles_and_neighbours() -> None:
     values = np.asarray([0.0, -0.0, 1.0, -1.0, 1e300, math.inf, -math.inf, math.nan, 5e-324])
     a, b = np.meshgrid(values, values)

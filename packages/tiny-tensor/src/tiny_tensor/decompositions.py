@@ -13,13 +13,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from tiny_ir import ArgumentError, DType, Op, ShapeError, UOp, const, dtypes, is_same_size, make
 from tiny_plugin import boundary
 from tiny_tensor.broadcast import broadcast, broadcast_shape
 from tiny_tensor.choices import check_choice
 from tiny_tensor.gathering import taken
+from tiny_tensor.matrix_gradients import (
+    of_determinant,
+    of_eigenvalues,
+    of_eigenvectors,
+    of_left_vectors,
+    of_log_determinant,
+    of_orthogonal,
+    of_right_vectors,
+    of_singular_values,
+    of_solution,
+    of_triangular,
+    with_gradient,
+)
 from tiny_tensor.products import ProductMethods
 from tiny_tensor.scan import at_step, scan, unused_number
 from tiny_tensor.triangles import counting
@@ -35,6 +48,11 @@ class DecompositionMethods(ProductMethods):
     """Factors of the matrices on the last two axes."""
 
     __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def detach(self) -> Self:
+            """The same elements, without a gradient; see `Tensor.detach`."""
 
     def qr(self, mode: str = "reduced") -> tuple[Self, Self]:
         """An orthogonal matrix times an upper triangular one.
@@ -68,7 +86,11 @@ class DecompositionMethods(ProductMethods):
             q, r = x._apply(left), x._apply(right)
         if mode == "reduced":
             q, r = q[..., :steps], r[..., :steps, :]
-        return q.cast(dtype), r.triu().cast(dtype)
+        r = r.triu()
+        if steps == columns == q._length(q.ndim - 1) and 0 not in x.shape:
+            q = with_gradient("q", q, (x,), of_orthogonal)
+            r = with_gradient("r", r, (x,), of_triangular)
+        return q.cast(dtype), r.cast(dtype)
 
     def cholesky(self, upper: bool = False) -> Self:
         """The lower triangular matrix whose product with its transpose is this one.
@@ -130,7 +152,11 @@ class DecompositionMethods(ProductMethods):
             found = b
         else:
             found, _, _ = _eliminated(a, b)
-        answer = x._apply(found).cast(dtype)
+        answer = x._apply(found)
+        if 0 not in a.shape and 0 not in b.shape:
+            sides = (x._apply(a), x._apply(b))
+            answer = with_gradient("solve", answer, sides, of_solution)
+        answer = answer.cast(dtype)
         return answer.squeeze(-1) if is_vector else answer
 
     def inv(self) -> Self:
@@ -181,7 +207,10 @@ class DecompositionMethods(ProductMethods):
             8.0
         """
         pivots, sign, dtype = self._pivots()
-        return (pivots.prod(-1) * sign).cast(dtype)
+        found = pivots.prod(-1) * sign
+        if 0 not in self.shape:
+            found = with_gradient("det", found, (self._wide(),), of_determinant)
+        return found.cast(dtype)
 
     def slogdet(self) -> tuple[Self, Self]:
         """The sign of the determinant, and the logarithm of its magnitude.
@@ -192,10 +221,10 @@ class DecompositionMethods(ProductMethods):
             [-1.0, 0.0]
         """
         pivots, sign, dtype = self._pivots()
-        return (
-            (pivots.sign().prod(-1) * sign).cast(dtype),
-            pivots.abs().log().sum(-1).cast(dtype),
-        )
+        size = pivots.abs().log().sum(-1)
+        if 0 not in self.shape:
+            size = with_gradient("slogdet", size, (self._wide(),), of_log_determinant)
+        return (pivots.sign().prod(-1) * sign).detach().cast(dtype), size.cast(dtype)
 
     def eigh(self) -> tuple[Self, Self]:
         """Eigenvalues in ascending order, and eigenvectors, of symmetric matrices.
@@ -222,7 +251,10 @@ class DecompositionMethods(ProductMethods):
         diagonal, vectors = _symmetric_jacobi(whole, one)
         values, order = diagonal.sort(-1)
         index = order.unsqueeze(-2).expand(x.shape)
-        return values.cast(dtype), vectors.gather(-1, index).cast(dtype)
+        values = with_gradient("eigenvalues", values, (whole,), of_eigenvalues)
+        vectors = vectors.gather(-1, index)
+        vectors = with_gradient("eigenvectors", vectors, (whole,), of_eigenvectors)
+        return values.cast(dtype), vectors.cast(dtype)
 
     def eigvalsh(self) -> Self:
         """The eigenvalues of `eigh` alone."""
@@ -269,8 +301,14 @@ class DecompositionMethods(ProductMethods):
         if full_matrices and rows > columns:
             ones = x._apply(broadcast(const(x.dtype, 1), (*x.shape[:-2], rows - columns)))
             signs = signs.cast(x.dtype).cat(ones, dim=-1)
-        u = q * signs.unsqueeze(-2)
-        return u.cast(dtype), (values * scale.squeeze(-1)).cast(dtype), v.mT.cast(dtype)
+        found = q * signs.unsqueeze(-2)
+        u = with_gradient("u", found[..., :columns], (x,), of_left_vectors)
+        if full_matrices and rows > columns:
+            u = u.cat(found[..., columns:].detach(), dim=-1)  # any basis of the rest would do
+        values = (values.unsqueeze(-1) * scale).squeeze(-1)
+        values = with_gradient("singular values", values, (x,), of_singular_values)
+        v = with_gradient("v", v.mT, (x,), of_right_vectors)
+        return u.cast(dtype), values.cast(dtype), v.cast(dtype)
 
     def svdvals(self) -> Self:
         """The singular values of `svd` alone."""
