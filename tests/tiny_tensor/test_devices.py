@@ -30,6 +30,12 @@ def test_a_view_moves_in_its_own_order() -> None:
     assert x.permute(1, 0).to("python").tolist() == [[1, 3], [2, 4]]
 
 
+def test_a_copy_stays_where_it_was_made() -> None:
+    there = Tensor([1, 2], device="python")
+    assert there.clone().device == "python"
+    assert there.clone("cpu").tolist() == [1, 2]
+
+
 def test_a_gradient_moves_with_its_tensor() -> None:
     x = Tensor([1.0])
     x.grad = Tensor([2.0])

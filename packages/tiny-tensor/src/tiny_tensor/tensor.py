@@ -251,7 +251,7 @@ class Tensor(
             >>> x.tolist(), y.tolist()
             ([1, 2], [2, 3])
         """
-        source = self.to(device)
+        source = self if device is None else self.to(device)
         session = current_session()
         buffer, place = session.new_place(source.uop, source.device)
         written = buffer.after(place.store(source.uop))
