@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from operator import index
+from typing import SupportsIndex, TypeAlias
 
-from tiny_ir import ArgumentError, ArgumentTypeError, DType, Size
+from tiny_ir import ArgumentError, ArgumentTypeError, DType, Size, UOp
 from tiny_tensor.arrays import array_bytes, is_array
 from tiny_tensor.exchange import DLPackSource
 from tiny_tensor.tensor import Tensor
 
 Scalar: TypeAlias = bool | int | float
-ShapeLike: TypeAlias = int | Sequence[Size]
+ShapeLike: TypeAlias = SupportsIndex | Sequence[Size]
 
 
 def asarray(
@@ -139,7 +140,10 @@ def from_dlpack(
 
 
 def _sizes(shape: ShapeLike) -> tuple[Size, ...]:
-    return (shape,) if isinstance(shape, int) else tuple(shape)
+    """The sizes as Python's own numbers: others' arrays come with numbers of NumPy."""
+    if isinstance(shape, SupportsIndex):
+        return (index(shape),)
+    return tuple(size if isinstance(size, UOp) else index(size) for size in shape)
 
 
 def arange(

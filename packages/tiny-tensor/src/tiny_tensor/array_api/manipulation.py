@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 
 from tiny_ir import ArgumentError, AxisError, dtypes
 from tiny_tensor.array_api.data_types import result_type
@@ -27,7 +28,7 @@ def broadcast_arrays(*arrays: Tensor) -> tuple[Tensor, ...]:
 
 def broadcast_to(x: Tensor, /, shape: Sequence[int]) -> Tensor:
     """An array spread to a shape."""
-    return x.expand(tuple(shape))
+    return x.expand(tuple(map(index, shape)))
 
 
 def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
@@ -122,8 +123,8 @@ def repeat(x: Tensor, repeats: int | Tensor, /, *, axis: int | None = None) -> T
     each = repeats.reshape(-1).expand(count).cast(dtypes.int64)
     ends = each.cumsum(0)
     total = int(ends[-1].item()) if count else 0
-    index = ends.searchsorted(Tensor.arange(total, device=x.device).cast(dtypes.int64), "right")
-    return take(x, index, axis=place)
+    places = ends.searchsorted(Tensor.arange(total, device=x.device).cast(dtypes.int64), "right")
+    return take(x, places, axis=place)
 
 
 def reshape(x: Tensor, /, shape: Sequence[int], *, copy: bool | None = None) -> Tensor:
@@ -134,7 +135,7 @@ def reshape(x: Tensor, /, shape: Sequence[int], *, copy: bool | None = None) -> 
         shape: the sizes.
         copy: True gives memory of its own.
     """
-    result = x.reshape(tuple(shape))
+    result = x.reshape(tuple(map(index, shape)))
     return result.clone() if copy else result
 
 
