@@ -32,6 +32,12 @@ class Spelling:
 
     call: Callable[..., Any]
     is_random: bool = False
+    random_when: Callable[[dict[str, Any]], bool] | None = None
+    """Says of the keyword arguments of a call whether its result is random."""
+
+    def gives_random(self, named: dict[str, Any]) -> bool:
+        """Return whether the result of a call with these keywords is random."""
+        return self.is_random or (self.random_when is not None and self.random_when(named))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.call(*args, **{k: v for k, v in kwargs.items() if k not in IGNORED})

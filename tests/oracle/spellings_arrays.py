@@ -907,6 +907,7 @@ ARRAYS: dict[str, Any] = {
     ),
     "scatter_add": on_a_line(lambda x, dim, index, src: x.scatter_reduce(dim, index, src, "sum")),
     "scatter_reduce": on_a_line(T.scatter_reduce),
+    "topk": on_a_line(lambda x, k, dim=-1, largest=True, sorted=True: x.topk(k, dim, largest)),
     "logsumexp": on_a_line(lambda x, dim=None, keepdim=False: x.logsumexp(dim, keepdim)),
     "__radd__": lambda x, o: o + x,
     # Indexing.

@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from oracle.spelling import Spelling
 from oracle.spellings_arrays import as_float, minkowski
 from tiny_ir import dtypes
@@ -42,6 +44,11 @@ def prelu(x: T, weight: T) -> T:
 def rrelu(x: T, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> T:
     slope = T.uniform(*x.shape, low=lower, high=upper) if training else (lower + upper) / 2
     return (x < 0).where(x * slope, x).cast(x.dtype)
+
+
+def safe_softmax(x: T, dim: int, dtype: Any = None) -> T:
+    nothing = x.max(dim, True).eq(-math.inf)
+    return nothing.where(0.0, nothing.where(0.0, x).softmax(dim, dtype))
 
 
 def softplus(x: T, beta: float = 1, threshold: float = 20) -> T:
@@ -150,8 +157,8 @@ def multi_margin(
     reduction: str = "mean",
     **_: Any,
 ) -> T:
-    single = x.ndim == 1
-    x, y = (x.unsqueeze(0), y.reshape(1)) if single else (x, y)
+    single = x.ndim < 2
+    x, y = (x.reshape(1, -1), y.reshape(1)) if single else (x, y)
     own = x.gather(1, y.unsqueeze(1))
     z = (margin - own + x).maximum(0)
     z = z if p == 1 else z * z
@@ -215,7 +222,12 @@ def triplet_with(
     swap: bool = False,
     reduction: str = "mean",
 ) -> T:
-    distance = distance_function or pairwise_distance
+    distance: Any = distance_function or pairwise_distance
+    if distance is torch.nn.functional.pairwise_distance:
+        distance = pairwise_distance
+    elif isinstance(distance, torch.nn.PairwiseDistance):
+        p, e = distance.norm, distance.eps
+        distance = lambda u, v: pairwise_distance(u, v, p, e)  # noqa: E731
     near, far = distance(a, b), distance(a, c)
     far = far.minimum(distance(b, c)) if swap else far
     return reduced((near - far + margin).maximum(0), reduction)
@@ -431,14 +443,14 @@ def interpolate(
     antialias: bool = False,
 ) -> T:
     n = x.ndim - 2
-    if size is None:
-        factors = (scale_factor,) * n if isinstance(scale_factor, float | int) else scale_factor
+    mode = {"bilinear": "linear", "trilinear": "linear", "bicubic": "cubic"}.get(mode, mode)
+    if size is not None:
+        return x.interpolate(many(size, n), mode, bool(align_corners))
+    factors = (scale_factor,) * n if isinstance(scale_factor, float | int) else scale_factor
+    if recompute_scale_factor:
         size = tuple(math.floor(s * f) for s, f in zip(x.shape[2:], factors, strict=True))
-    size = many(size, n)
-    if mode == "area":
-        return adaptive(n, False)(x, size)
-    mode = "linear" if mode in ("bilinear", "trilinear") else mode
-    return x.interpolate(size, mode, bool(align_corners))
+        return x.interpolate(size, mode, bool(align_corners))
+    return x.interpolate(None, mode, bool(align_corners), scale_factor=tuple(factors))
 
 
 def bilinear(a: T, b: T, weight: T, bias: Any = None) -> T:
@@ -637,6 +649,7 @@ NETWORKS: dict[str, Any] = {
     "nn.functional.cross_entropy": cross_entropy,
     # Normalization.
     "nn.functional.layer_norm": layer_norm,
+    "torch.ops.aten._safe_softmax.default": safe_softmax,
     "native_layer_norm": native_layer_norm,
     "nn.functional.group_norm": group_norm,
     "nn.functional.instance_norm": instance_norm,
@@ -672,7 +685,9 @@ NETWORKS: dict[str, Any] = {
     "nn.functional.dropout3d": Spelling(dropped_channels, True),
     "nn.functional.alpha_dropout": Spelling(dropped, True),
     "nn.functional.feature_alpha_dropout": Spelling(dropped_channels, True),
-    "nn.functional.scaled_dot_product_attention": attention,
+    "nn.functional.scaled_dot_product_attention": Spelling(
+        attention, random_when=lambda named: named.get("dropout_p", 0) > 0
+    ),
     "_softmax_backward_data": lambda g, y, dim, dtype: (
         y * (g - (g * y).sum(dim, True)) if y.ndim else g * 0
     ),

@@ -131,8 +131,12 @@ def test_interpolation_takes_the_nearest() -> None:
     assert x.interpolate((5,), mode="nearest").tolist() == [[10, 10, 20, 20, 30]]
     assert x.interpolate((2,), mode="nearest-exact").tolist() == [[10, 30]]
     assert x.interpolate((2, 3)).tolist() == [[10, 20, 30]] * 2
+    assert x.interpolate((2,), mode="area").tolist() == [[15, 25]]
+    assert x.interpolate(mode="nearest", scale_factor=(1.7,)).tolist() == [[10, 10, 20, 20, 30]]
+    line = Tensor([0.0, 1.0, 2.0, 3.0]).interpolate((7,), "cubic", align_corners=True)
+    assert line.tolist() == pytest.approx([0.0, 0.40625, 1.0, 1.5, 2.0, 2.59375, 3.0])
     with pytest.raises(ArgumentError, match="mode"):
-        x.interpolate((2,), mode="cubic")
+        x.interpolate((2,), mode="spline")
     with pytest.raises(ArgumentError, match="align_corners"):
         x.interpolate((2,), mode="nearest", align_corners=True)
     with pytest.raises(ArgumentError):
