@@ -82,6 +82,7 @@ def vocabulary(index: DType) -> dict[str, object]:
         "n": number("n", dtypes.int32),
         "valid": number("valid", dtypes.int32) < 5,
         **{name: axis(at, 8) for at, name in enumerate(("i", "j", "k", "o"))},
+        "a": axis(9, 1),
         "r": axis(10, 8, AxisKind.REDUCE),
         "l": axis(11, 4, AxisKind.LANE),
         "u": axis(12, 2, AxisKind.UNROLL),

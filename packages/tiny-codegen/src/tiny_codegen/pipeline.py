@@ -7,6 +7,7 @@ from tiny_codegen.kernels.split_reduce import SPLIT_REDUCE
 from tiny_codegen.program.add_loads import add_loads
 from tiny_codegen.program.assign_threads import assign_threads
 from tiny_codegen.program.decompose import DECOMPOSE
+from tiny_codegen.program.drop_single_turns import drop_single_turns
 from tiny_codegen.program.expand_lanes import expand_lanes
 from tiny_codegen.program.flatten_effects import flatten_effects
 from tiny_codegen.program.lower_reduce import lower_reduce
@@ -34,6 +35,7 @@ KERNEL_PIPELINE: tuple[Row, ...] = (
     PluginSlot("loops", KERNEL_LEVEL),
     Stage("expand lanes", expand_lanes, KERNEL_LEVEL),  # later stages see wide values once
     Stage("assign threads", assign_threads, KERNEL_LEVEL),
+    Stage("drop single turns", drop_single_turns, KERNEL_LEVEL),  # blocks may be all there is
     Stage("simplify lanes", SIMPLIFY, KERNEL_LEVEL),  # lanes made new indices
     # program: how it is computed
     Stage("lower reduce", lower_reduce, KERNEL_LEVEL),  # after lanes: accumulators are as wide

@@ -3,8 +3,8 @@
 before   SINK(END(STORE(INDEX(p, i), x), i))
 after    RANGE i, INDEX, STORE, END
 
-A node is placed in the outermost loop that it can be in, so what does not change in a loop is
-computed before it.
+A value is placed in the outermost loop that it can be in, so what does not change in a loop is
+computed before it. An effect stays in its loops, which may turn no time.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ def linearize(sink: UOp) -> tuple[UOp, ...]:
     """List the nodes of a program-level graph in the order in which they are run."""
     nodes = toposort((sink,))
     scopes = scopes_of(nodes)
+    _put_effects_in_their_loops(nodes, scopes)
     depth = _depths(nodes, scopes)
     blocks: dict[UOp | None, list[UOp]] = {None: []}
     for node in nodes:
@@ -42,6 +43,17 @@ def linearize(sink: UOp) -> tuple[UOp, ...]:
         else:
             line.append(node)
     return tuple(line)
+
+
+def _put_effects_in_their_loops(nodes: list[UOp], scopes: dict[UOp, Scope]) -> None:
+    for node in reversed(nodes):
+        if node.op is not Op.END:
+            continue
+        around = scopes[node].union(source for source in node.src if source.op is Op.RANGE)
+        for effect in node.src:
+            if effect.op is not Op.RANGE and not around <= scopes[effect]:
+                closed = {source for source in effect.src if source.op is Op.RANGE}
+                scopes[effect] |= around - closed if effect.op is Op.END else around
 
 
 def _depths(nodes: list[UOp], scopes: dict[UOp, Scope]) -> dict[UOp, int]:
