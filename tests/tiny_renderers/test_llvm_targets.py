@@ -79,7 +79,6 @@ def accesses(dtype: DType, slot: int, lanes: int) -> list[UOp]:
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("lanes", [0, 16], ids=["scalar", "16 lanes"])
 @pytest.mark.parametrize("name", MACHINES)
 def test_no_op_becomes_a_call(name: str, lanes: int) -> None:
