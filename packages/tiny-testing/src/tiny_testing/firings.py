@@ -77,8 +77,12 @@ def check_firing(before: UOp, after: UOp, *, samples: int = 8, seed: int = 0) ->
 
 def _rereads(before: list[UOp], after: list[UOp]) -> bool:
     """Whether storage is read as another dtype than before: its bits are then not known here."""
-    known = {node for node in before if node.op in _STORAGE}
-    return any(node.op in _STORAGE and node not in known for node in after)
+    known = {(node.op, node.arg): node.dtype for node in before if node.op in _STORAGE}
+    return any(
+        known.get((node.op, node.arg), node.dtype) is not node.dtype
+        for node in after
+        if node.op in _STORAGE
+    )
 
 
 def is_small(root: UOp, most: int = _LARGEST) -> bool:
