@@ -52,10 +52,10 @@ def compare(key: str, spelling: Spelling, sample: Sample, *, gradient: bool) -> 
         expected = _flat(sample.process(entry.op(sample.input, *sample.args, **sample.kwargs)))
         if any(out.layout is not torch.strided for out in expected):
             return Outcome(None, None, False, applies=False)
-        expected = [torch.view_as_real(out) if out.is_complex() else out for out in expected]
+        expected = [_real(out) for out in expected][: spelling.results]
         try:
             found = spelling(*mine, **named)
-            result = list(tensors_in(_processed(sample, found), Tensor))
+            result = list(tensors_in(_processed(sample, found), Tensor))[: spelling.results]
         except Exception as error:  # noqa: BLE001 (whatever we raise is the outcome, and is shown)
             return Outcome(_told(error), "no value", _wants(gradient, arguments, expected))
         if spelling.gives_random(named):
@@ -103,6 +103,11 @@ def _flat(value: Any) -> list[torch.Tensor]:
         elif isinstance(part, bool | int | float):
             found.append(torch.tensor(part))
     return found
+
+
+def _real(out: torch.Tensor) -> torch.Tensor:
+    """Complex numbers as pairs."""
+    return torch.view_as_real(out.resolve_conj()) if out.is_complex() else out
 
 
 def _wants(gradient: bool, arguments: Arguments, expected: list[torch.Tensor]) -> bool:
@@ -196,7 +201,7 @@ def _exact(entry: Any, sample: Sample) -> tuple[list[torch.Tensor], list[torch.T
     rest = [widened(value) for value in sample.args]
     named = {name: widened(value) for name, value in sample.kwargs.items()}
     outputs = _flat(sample.process(entry.op(first, *rest, **named)))
-    return [torch.view_as_real(out) if out.is_complex() else out for out in outputs], leaves
+    return [_real(out) for out in outputs], leaves
 
 
 def _values(

@@ -35,6 +35,9 @@ class Spelling:
     random_when: Callable[[dict[str, Any]], bool] | None = None
     """Says of the keyword arguments of a call whether its result is random."""
 
+    results: int | None = None
+    """How many of torch's results are compared; the others mean something else here."""
+
     def gives_random(self, named: dict[str, Any]) -> bool:
         """Return whether the result of a call with these keywords is random."""
         return self.is_random or (self.random_when is not None and self.random_when(named))

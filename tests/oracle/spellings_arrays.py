@@ -100,6 +100,19 @@ def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None, device
     )
 
 
+def drawn(mean: Any, std: Any, size: Any = None, dtype: Any = None, device: Any = None) -> T:
+    if size is not None:
+        return T.normal(*size, mean=mean, std=std, dtype=dtype)
+    scale = mean * 0 + std * 0
+    return scale.randn_like(dtypes.float32).cast(dtype or scale.dtype) * std + mean
+
+
+def drawn_whole(*bounds: Any, dtype: Any = None, device: Any = None) -> T:
+    *low, high, size = bounds
+    made = T.randint(*size, low=low[0] if low else 0, high=high, dtype=dtypes.int64)
+    return made.cast(dtype or dtypes.int64)
+
+
 def triangle(upper: bool) -> Callable[..., T]:
     def call(row: int, col: int, offset: int = 0, dtype: Any = None, device: Any = None) -> T:
         ones = T.ones(row, col, dtype=dtypes.int32)
@@ -250,7 +263,9 @@ def _replaced(x: T, dim: int, size: int) -> tuple[int, ...]:
 
 def index_written(x: T, dim: int, index: T, value: Any) -> T:
     made = as_line(x).clone()
-    if isinstance(value, T):
+    if isinstance(value, T) and value.ndim == 0 and x.ndim > 0:
+        value = value.cast(x.dtype).expand(*_replaced(made, dim, as_line(index).shape[0]))
+    elif isinstance(value, T):
         value = value.cast(x.dtype)
         value = value.reshape(1) if x.ndim == 0 else value
         if index.ndim == 0 and value.ndim == made.ndim - 1:
@@ -432,6 +447,12 @@ def searchsorted(
     sorter: T | None = None,
 ) -> T:
     side = side or ("right" if right else "left")
+    values = values if isinstance(values, T) else T(values)
+    if sequence.ndim > 1:
+        sequence = sequence if sorter is None else sequence.gather(-1, sorter)
+        line, found = sequence.unsqueeze(-2), values.unsqueeze(-1)
+        below = line <= found if side == "right" else line < found
+        return below.sum(-1)
     return sequence.searchsorted(values, side, sorter)
 
 
@@ -476,6 +497,8 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
+    if dim is not None:
+        raise TypeError("unique() takes no axis")
     values, _, inverse, counts = x.unique_all()
     result = [values]
     if return_inverse:
@@ -562,6 +585,7 @@ def matrix_norm(
 
 
 def vander(x: T, N: int | None = None) -> T:
+    x = x.reshape(1) if x.ndim == 0 else x
     count = x.shape[-1] if N is None else N
     columns = [x.ones_like()]
     for _ in range(count - 1):
@@ -589,7 +613,7 @@ def tensordot(a: T, b: T, dims: Any = 2) -> T:
 
 
 def eigh(x: T, UPLO: str = "L") -> Any:
-    return x.eigh()
+    return symmetric(x, UPLO == "U").eigh()
 
 
 def svd_reduced(x: T, some: bool = True, compute_uv: bool = True) -> Any:
@@ -597,9 +621,16 @@ def svd_reduced(x: T, some: bool = True, compute_uv: bool = True) -> Any:
     return u, s, vh.transpose(-2, -1)
 
 
+def symmetric(x: T, upper: bool = False) -> T:
+    """One half of a matrix on both sides: torch gives slopes as if its halves moved together."""
+    half = x.triu() if upper else x.tril()
+    other = (x.triu(1) if upper else x.tril(-1)).transpose(-2, -1)
+    together = (x + x.transpose(-2, -1)) * 0.5
+    return together + (half + other - together).detach()
+
+
 def cholesky(x: T, upper: bool = False) -> T:
-    """Torch gives the slope of a matrix whose halves move together."""
-    return ((x + x.transpose(-2, -1)) * 0.5).cholesky(upper)
+    return symmetric(x, upper).cholesky(upper)
 
 
 def cholesky_solve(b: T, factor: T, upper: bool = False) -> T:
@@ -613,6 +644,8 @@ def cholesky_inverse(factor: T, upper: bool = False) -> T:
 
 
 def solve(a: T, b: T, left: bool = True) -> T:
+    if left and b.ndim == a.ndim - 1 and b.ndim > 1 and b.shape == a.shape[:-1]:
+        return a.solve(b.unsqueeze(-1)).squeeze(-1)
     if left:
         return a.solve(b)
     return a.transpose(-2, -1).solve(b.transpose(-2, -1)).transpose(-2, -1)
@@ -683,7 +716,7 @@ def matrix_exp(x: T) -> T:
 
 def pinv(x: T, *args: Any, hermitian: bool = False, **kwargs: Any) -> T:
     rtol = kwargs.get("rtol", args[0] if args else None)
-    return x.pinv(rtol)
+    return (symmetric(x) if hermitian else x).pinv(rtol)
 
 
 def matrix_rank(
@@ -693,7 +726,7 @@ def matrix_rank(
 
 
 def lstsq(a: T, b: T, rcond: Any = None, driver: Any = None) -> Any:
-    return a.lstsq(b)[0]
+    return a.lstsq(b)
 
 
 def svd_vectors(x: T, full_matrices: bool = True) -> Any:
@@ -746,6 +779,10 @@ def fourier(name: str, *, of_pairs: bool, axes: int | None = None) -> Spelling:
         named |= kwargs
         if named.get("norm") is None:
             named.pop("norm", None)
+        if axes is not None:
+            for word in ("s", "dim"):
+                if isinstance(named.get(word), int):
+                    named[word] = (named[word],)
         if axes == 2:
             named.setdefault("dim", (-2, -1))
         return getattr(x, name)(**named)
@@ -806,12 +843,7 @@ ARRAYS: dict[str, Any] = {
     "full_like": lambda x, v, dtype=None, device=None: x.full_like(v, dtype),
     "rand_like": Spelling(lambda x, dtype=None, device=None: x.rand_like(dtype), True),
     "randn_like": Spelling(lambda x, dtype=None, device=None: x.randn_like(dtype), True),
-    "randint": Spelling(
-        lambda *a, dtype=None, device=None: T.randint(
-            *a[-1], low=a[0] if len(a) > 2 else 0, high=a[-2], dtype=dtype or dtypes.int64
-        ),
-        True,
-    ),
+    "randint": Spelling(drawn_whole, True),
     "randint_like": Spelling(
         lambda x, *a, dtype=None, device=None: T.randint(
             *x.shape, low=0, high=a[-1], dtype=dtypes.int64
@@ -822,8 +854,9 @@ ARRAYS: dict[str, Any] = {
     "normal in_place": Spelling(
         lambda x, mean=0.0, std=1.0: T.normal(*x.shape, mean=mean, std=std, dtype=x.dtype), True
     ),
-    "normal": Spelling(
-        lambda m, s, dtype=None, device=None: T.randn(*(m if isinstance(m, T) else s).shape), True
+    "normal": Spelling(drawn, True),
+    "histogram": lambda x, bins, range=None, weight=None, density=False: x.histogram(
+        bins, range, weight, density
     ),
     "exponential": Spelling(
         lambda x, rate=1.0: -(x.rand_like(dtypes.float32) * -1).log1p().cast(x.dtype) / rate, True
@@ -971,7 +1004,7 @@ ARRAYS: dict[str, Any] = {
     "inner": inner,
     "tensordot": tensordot,
     "linalg.eigh": eigh,
-    "linalg.eigvalsh": lambda x, UPLO="L": x.eigvalsh(),
+    "linalg.eigvalsh": lambda x, UPLO="L": symmetric(x, UPLO == "U").eigvalsh(),
     "linalg.svd": svd_vectors,
     "svd": svd_reduced,
     "linalg.slogdet": slogdet,
@@ -991,7 +1024,7 @@ ARRAYS: dict[str, Any] = {
     "linalg.pinv": pinv,
     "pinverse": pinv,
     "linalg.matrix_rank": matrix_rank,
-    "linalg.lstsq": lstsq,
+    "linalg.lstsq": Spelling(lstsq, results=1),
     "matrix_exp": matrix_exp,
     "linalg.qr": lambda x, mode="reduced": x.qr(mode),
     "qr": lambda x, some=True: x.qr("reduced" if some else "complete"),

@@ -390,7 +390,8 @@ def unpool(n: int) -> Callable[..., T]:
     return call
 
 
-def pixel_shuffle(x: T, r: int) -> T:
+def pixel_shuffle(x: T, upscale_factor: int) -> T:
+    r = upscale_factor
     *lead, c, h, w = x.shape
     x = x.reshape(*lead, c // (r * r), r, r, h, w)
     n = len(lead)
@@ -398,7 +399,8 @@ def pixel_shuffle(x: T, r: int) -> T:
     return x.permute(*order).reshape(*lead, c // (r * r), h * r, w * r)
 
 
-def pixel_unshuffle(x: T, r: int) -> T:
+def pixel_unshuffle(x: T, downscale_factor: int) -> T:
+    r = downscale_factor
     *lead, c, h, w = x.shape
     x = x.reshape(*lead, c, h // r, r, w // r, r)
     n = len(lead)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
 
 from oracle.comparing import Outcome, compare, must_raise
-from oracle.samples import entries, errors_of, samples_of
+from oracle.samples import entries, errors_of, samples_of, spread
 from oracle.spellings import spelling_of
 from oracle.unmapped import UNMAPPED
 
@@ -34,21 +34,21 @@ class Verdict:
     slopes: Mapping[int, str]
 
 
-def verdict_of(key: str, kind: str, indices: Sequence[int] | slice) -> Verdict:
-    """Compare samples of an entry: `indices` says which, by number or as a slice of all."""
+def verdict_of(key: str, kind: str, chosen: slice | int) -> Verdict:
+    """Compare samples of an entry: a slice of all, or so many of them, spread evenly."""
     spelling = spelling_of(key)
     if spelling is None:
         return Verdict(0, 0, {}, {})
     outcomes: dict[int, Outcome] = {}
     if kind == "errors":
         calls = errors_of(key)
-        for i in _numbers(indices, len(calls)):
+        for i in _numbers(chosen, len(calls)):
             trouble = must_raise(spelling, calls[i][0])
             outcomes[i] = Outcome(trouble and f"{trouble}; torch says {calls[i][1]}", None, False)
     else:
         wanted = kind == "float32"
         samples = samples_of(key, DTYPES[kind], gradient=wanted)
-        for i in _numbers(indices, len(samples)):
+        for i in _numbers(chosen, len(samples)):
             outcomes[i] = compare(key, spelling, samples[i], gradient=wanted)
     asked = {i: outcome for i, outcome in outcomes.items() if outcome.applies}
     return Verdict(
@@ -59,10 +59,10 @@ def verdict_of(key: str, kind: str, indices: Sequence[int] | slice) -> Verdict:
     )
 
 
-def _numbers(indices: Sequence[int] | slice, count: int) -> list[int]:
-    if isinstance(indices, slice):
-        return list(range(count))[indices]
-    return [i for i in indices if i < count]
+def _numbers(chosen: slice | int, count: int) -> list[int]:
+    if isinstance(chosen, slice):
+        return list(range(count))[chosen]
+    return spread(list(range(count)), chosen)
 
 
 def known_differences() -> dict[str, dict[str, str]]:

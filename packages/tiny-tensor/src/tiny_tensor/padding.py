@@ -47,6 +47,10 @@ class PaddingMethods(JoiningMethods):
         check_choice("mode", mode, ("constant", *_EDGES))
         pairs = self._pairs(padding)
         node = self.uop
+        if mode != "constant":  # what is cut off on one side is still mirrored on the other
+            grown = [(_kept(before), _kept(after)) for before, after in pairs]
+            node = _mirrored(node, grown, mode)
+            pairs = [(_lost(before), _lost(after)) for before, after in pairs]
         cut = [(_cut(before), _left(size, after)) for size, (before, after) in _with(node, pairs)]
         if any(isinstance(n, int) and isinstance(m, int) and m < n for n, m in cut):
             raise ShapeError(
@@ -55,9 +59,9 @@ class PaddingMethods(JoiningMethods):
                 fix="choose smaller numbers.",
             )
         node = node.shrink(cut)
-        pairs = [(_kept(before), _kept(after)) for before, after in pairs]
         if mode != "constant":
-            return self._apply(_mirrored(node, pairs, mode))
+            return self._apply(node)
+        pairs = [(_kept(before), _kept(after)) for before, after in pairs]
         padded = node.pad(pairs)
         if value != 0 and padded is not node:
             padded = inside_of(node, pairs).where(padded, self._constant(value, self.dtype))
@@ -127,6 +131,10 @@ def _cut(before: Size) -> Size:
 
 def _left(size: Size, after: Size) -> Size:
     return size + after if isinstance(after, int) and after < 0 else size
+
+
+def _lost(count: Size) -> Size:
+    return min(0, count) if isinstance(count, int) else 0
 
 
 def _kept(count: Size) -> Size:

@@ -391,7 +391,8 @@ def _inverse_erf(y: Values) -> Values:
     x = middle.where(near, far) * kept
     for _ in range(2):  # each step of Newton doubles the digits
         x = x - (x.erf() - kept) * (math.sqrt(math.pi) / 2) * (x * x).exp()
-    at_end = y._magnitude().eq(1.0).where(y * math.inf, math.nan)
+    end = (y > 0.0).where(math.inf, -math.inf)
+    at_end = y._magnitude().eq(1.0).where(end, math.nan)
     return inside.where(x, at_end)
 
 
