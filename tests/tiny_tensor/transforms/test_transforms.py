@@ -114,7 +114,11 @@ def test_rows_equal_a_loop_over_rows(name: str) -> None:
     assert np.allclose(mapped, rows, rtol=1e-12, atol=0)
 
 
-@EACH
+@pytest.mark.parametrize(
+    "name",
+    ["choice", "movement", "windows", "product", "extremes", "convolution", "logcumsumexp"]
+    + ["gather", "table", "sort", "scatter", "scatter extreme", "write", "detach", "constant"],
+)
 def test_rows_of_gradients_equal_gradients_of_rows(name: str) -> None:
     function = FUNCTIONS[name]
 
