@@ -36,6 +36,17 @@ class ProductMethods(LinearAlgebraMethods, SortingMethods, PairMethods):
             )
         return self._view(self.uop.permute((*range(rank - 2), rank - 1, rank - 2)))
 
+    @property
+    def mH(self) -> Self:  # noqa: N802  # as torch writes it
+        """The conjugate transpose of matrices: of real ones, the transpose.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor([[1, 2]]).mH.tolist()
+            [[1], [2]]
+        """
+        return self.mT
+
     def outer(self, other: object) -> Self:
         """Every element of this vector times every element of another.
 
