@@ -1,8 +1,8 @@
 """What memory was computed from: so that a gradient does not depend on what was realized before it.
 
 A realized tensor is memory, and its graph is gone. What is remembered of it holds no memory alive:
-the graph in its canonical form, which is one node for all runs that did the same, and weak
-references to the BUFFERs that it read.
+the graph in its canonical form, which is one node for all runs that did the same, and the
+identities of the BUFFERs that it read. `origins.py` makes graphs of it again.
 """
 
 from __future__ import annotations
@@ -10,15 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary
 
-from tiny_ir import MOVEMENT, GradientError, Op, UOp, is_same_size, product, substitute, toposort
+from tiny_ir import MOVEMENT, Op, UOp, is_same_size, product, toposort
 from tiny_tensor.storage import buffer_below, memory_below
 
 if TYPE_CHECKING:
     from tiny_tensor.canonical import Canonical
     from tiny_tensor.pending import Pending
-    from tiny_tensor.session import Session
     from tiny_tensor.tensor_core import TensorCore
 
 KEPT_STEPS = 1000
@@ -26,24 +25,47 @@ KEPT_STEPS = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Reads:
+    """What a value is computed from.
+
+    Attributes:
+        slots: those of the PARAMs that it reads.
+        marks: the numbers of the marks that it reads.
+        reached: the slots that a gradient reaches.
+        is_reached: whether it reaches any slot or mark.
+    """
+
+    slots: frozenset[int]
+    marks: frozenset[int]
+    reached: frozenset[int]
+    is_reached: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Making:
     """How the content of a BUFFER was computed.
 
     Attributes:
-        value: the graph, over numbered PARAMs and VARIABLEs.
-        leaves: the BUFFER of each PARAM.
+        value: the graph, over numbered PARAMs, VARIABLEs and marks; the whole AFTER where it was
+            written in place, so that copies of the same elements are told apart.
+        reads: what it is computed from.
+        leaves: the identity of the BUFFER of each PARAM.
         binds: the BIND of each VARIABLE.
-        marks: the node of each mark.
+        marks: the identity of each mark.
         past: how the BUFFERs among them were made that a gradient may flow to.
         length: how many makings stand behind one another.
+        leads_on: whether a gradient flows on into the graph. Where it does not, the BUFFER is data,
+            and the graph only says which part of others it was.
     """
 
     value: UOp
-    leaves: tuple[ref[UOp], ...]
+    reads: Reads
+    leaves: tuple[int, ...]
     binds: dict[str, UOp]
-    marks: tuple[ref[UOp], ...]
+    marks: tuple[int, ...]
     past: dict[int, Making]
     length: int
+    leads_on: bool
 
 
 class History:
@@ -51,7 +73,7 @@ class History:
 
     def __init__(self) -> None:
         self._makings: WeakKeyDictionary[UOp, Making] = WeakKeyDictionary()
-        self._slots: WeakKeyDictionary[UOp, tuple[frozenset[int], ...]] = WeakKeyDictionary()
+        self._reads: WeakKeyDictionary[UOp, tuple[Reads, ...]] = WeakKeyDictionary()
 
     def add(self, canonical: Canonical, pending: Pending, live: Iterable[TensorCore]) -> None:
         """Remember what a run computed.
@@ -71,160 +93,87 @@ class History:
             if tensor._storage.data is not None and (buffer := tensor._storage.data()) is not None
         }
         effects = canonical.marked.src
-        slots = self._slots.get(canonical.marked)
-        if slots is None:
-            slots = tuple(map(_slots_a_gradient_reaches, effects))
-            self._slots[canonical.marked] = slots
-        leaves: tuple[ref[UOp], ...] | None = None
-        marks: tuple[ref[UOp], ...] = ()
+        reads = self._reads.get(canonical.marked)
+        if reads is None:
+            reads = self._reads[canonical.marked] = tuple(map(_reads_of, effects))
+        leaves = tuple([buffer.arg.identity for buffer in canonical.inputs])
+        marks = tuple([mark.arg for mark in canonical.marks])
         results = pending.results.items()
-        for (node, result), effect, reached in zip(results, effects, slots, strict=True):
-            if not reached or data.get(node) in reached:
+        for (node, result), effect, read in zip(results, effects, reads, strict=True):
+            if not node.dtype.is_float:
                 continue
-            if leaves is None:
-                leaves = tuple(map(ref, canonical.inputs))
-                marks = tuple(map(ref, canonical.marks))
+            leads_on = read.is_reached and data.get(node) not in read.reached
             past = {
                 slot: made
-                for slot in reached
-                if (made := self._makings.get(canonical.inputs[slot])) is not None
+                for slot in read.reached
+                if (made := self.making_of(canonical.inputs[slot])) is not None
             }
             length = 1 + max((made.length for made in past.values()), default=0)
             if length > KEPT_STEPS:
                 past, length = {}, 1
-            making = Making(_value_of(effect), leaves, canonical.binds, marks, past, length)
-            self._makings[buffer_below(result)] = making
+            value = _version_of(effect) if node.op is Op.AFTER else effect.src[1]
+            self._makings[buffer_below(result)] = Making(
+                value, read, leaves, canonical.binds, marks, past, length, leads_on
+            )
 
     def making_of(self, buffer: UOp) -> Making | None:
         """How a BUFFER was made; None where nothing is known that a gradient could flow to."""
+        made = self._makings.get(buffer)
+        return made if made is not None and made.leads_on else None
+
+    def name_of(self, buffer: UOp) -> Making | None:
+        """How a BUFFER was made, whether a gradient could flow on from it or not."""
         return self._makings.get(buffer)
 
 
-def _value_of(effect: UOp) -> UOp:
-    """What a STORE leaves behind: its value, or the whole of what it writes a part of."""
-    view, value = effect.src
-    rows = view
-    while rows.op in (Op.RESHAPE, Op.SHRINK):
-        rows = rows.src[0]
-    if rows.op is Op.PARAM and is_same_size(product(view.shape), rows.shape[0]):
-        return value
-    place = view
+def _version_of(effect: UOp) -> UOp:
+    """What a write in place leaves behind: an AFTER."""
+    place = effect.src[0]
     while place.op in MOVEMENT:
         place = place.src[0]
     return place.after(effect)
 
 
-def _slots_a_gradient_reaches(effect: UOp) -> frozenset[int]:
-    value = _value_of(effect)
+def is_of_whole(effect: UOp) -> bool:
+    """Whether a STORE writes all of a BUFFER, in its order."""
+    rows = effect.src[0]
+    size = product(rows.shape)
+    while rows.op in (Op.RESHAPE, Op.SHRINK):
+        rows = rows.src[0]
+    return rows.op not in MOVEMENT and is_same_size(size, rows.shape[0])
+
+
+def _reads_of(effect: UOp) -> Reads:
+    value = effect.src[1] if is_of_whole(effect) else _version_of(effect)
+    reached = [node for node in _reached(value) if _identified(node)]
+    below = [node for node in toposort((effect.src[1],)) if _identified(node)]
+    return Reads(_slots(below), _marks(below), _slots(reached), bool(reached))
+
+
+def _identified(node: UOp) -> bool:
+    return node.op is Op.PARAM or (node.op is Op.CONTIGUOUS_BACKWARD and node.arg is not None)
+
+
+def _slots(nodes: Iterable[UOp]) -> frozenset[int]:
+    return frozenset(node.arg.slot for node in nodes if node.op is Op.PARAM)
+
+
+def _marks(nodes: Iterable[UOp]) -> frozenset[int]:
+    return frozenset(node.arg for node in nodes if node.op is not Op.PARAM)
+
+
+def _reached(value: UOp) -> set[UOp]:
+    """The nodes that a gradient of a value reaches."""
     if not value.dtype.is_float:
-        return frozenset()
-    found: set[int] = set()
+        return set()
     stack = [value]
     seen = {value}
     while stack:
         node = stack.pop()
-        if node.op is Op.PARAM:
-            found.add(node.arg.slot)
         if node.op is Op.DETACH:
             continue
         for source in node.src:
             if source not in seen and (source.dtype.is_float or not source.dtype.nbytes):
                 seen.add(source)
                 stack.append(source)
-    return frozenset(found)
-
-
-class Origins:
-    """The graphs behind BUFFERs, for one differentiation.
-
-    Args:
-        session: whose BUFFERs they are.
-    """
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self._values: dict[UOp, UOp] = {}
-        self._makings: dict[UOp, Making] = {}
-        """Of BUFFERs that stand for others, which are gone."""
-        self._lost: set[UOp] = set()
-
-    def __call__(self, buffer: UOp) -> UOp | None:
-        """The graph that a BUFFER was computed by, flat; None where none is known."""
-        if buffer not in self._values:
-            making = self._makings.get(buffer) or self._session.history.making_of(buffer)
-            if making is None:
-                return None
-            self._values[buffer] = self._rebuilt(making)
-        return flat(self._values[buffer], buffer)
-
-    def _rebuilt(self, making: Making) -> UOp:
-        replaced: dict[UOp, UOp] = {}
-        for node in toposort((making.value,)):
-            if node.op is Op.PARAM:
-                replaced[node] = self._leaf(making, node)
-            elif node.op is Op.VARIABLE:
-                replaced[node] = making.binds[node.arg.name]
-            elif node.op is Op.CONTIGUOUS_BACKWARD and node.arg is not None:
-                mark = making.marks[node.arg]()
-                if mark is not None:
-                    replaced[node] = mark
-        return substitute(making.value, replaced)
-
-    def _leaf(self, making: Making, param: UOp) -> UOp:
-        """The BUFFER that was read, or one that stands for it."""
-        arg = param.arg
-        present: UOp | None = making.leaves[arg.slot]()
-        if present is not None and not self._session.finished.is_overwritten(present):
-            return present
-        stand_in = self._session.new_buffer(param.dtype, arg.elements, arg.device)
-        made = making.past.get(arg.slot)
-        if made is None:
-            self._lost.add(stand_in)
-        else:
-            self._makings[stand_in] = made
-        return stand_in
-
-    def settled(self, gradients: dict[UOp, UOp]) -> dict[UOp, UOp]:
-        """Gradients in terms of what is in memory.
-
-        Raises:
-            GradientError: they need numbers that are gone.
-        """
-        if not self._values:
-            return gradients
-        session = self._session
-        kept = {
-            value: session.view_of(buffer, value)
-            for buffer, value in self._values.items()
-            if buffer not in self._makings and not session.finished.is_overwritten(buffer)
-        }
-        return {node: self._present(substitute(g, kept)) for node, g in gradients.items()}
-
-    def _present(self, gradient: UOp) -> UOp:
-        while True:
-            below = toposort((gradient,))
-            again = {
-                node: flat(self._values.get(node) or self._rebuilt(self._makings[node]), node)
-                for node in below
-                if node in self._makings
-            }
-            if not again:
-                break
-            gradient = substitute(gradient, again)
-        for node in below:
-            if node in self._lost:
-                raise GradientError(
-                    "a gradient needs the numbers of a tensor that no longer exists.",
-                    why="what is differentiated was realized, and since then a tensor that it was "
-                    "computed from was deleted or written in place.",
-                    fix="differentiate first, or keep the tensor, or detach() what came of it.",
-                )
-        return gradient
-
-
-def flat(value: UOp, buffer: UOp) -> UOp:
-    """A value in the shape of the BUFFER that holds it."""
-    count = product(value.shape)
-    rows = value.reshape((count,))
-    room = buffer.shape[0]
-    return rows if is_same_size(count, room) else rows.pad([(0, room - count)])
+    return seen

@@ -9,7 +9,7 @@ from tiny_ir import GradientError, Op, ShapeError, UOp, is_same_shape, make
 from tiny_plugin import boundary
 from tiny_tensor.gradient.differentiate import gradients_of
 from tiny_tensor.gradient.rule import zeros
-from tiny_tensor.history import Origins
+from tiny_tensor.origins import Origins
 from tiny_tensor.session import current_session
 from tiny_tensor.tensor_core import TensorCore
 
@@ -105,8 +105,8 @@ class GradientMethods(TensorCore):
 
     def _flow(self, gradient: Self | None, targets: Collection[UOp]) -> dict[UOp, UOp]:
         """The gradients of nodes, whether what lies between was realized or not."""
-        origins = Origins(current_session())
         seeds = {self.uop: self._seed(gradient)}
+        origins = Origins(current_session(), seeds, targets)
         return origins.settled(gradients_of(seeds, targets, origin=origins))
 
     def _seed(self, gradient: Self | None) -> UOp:
