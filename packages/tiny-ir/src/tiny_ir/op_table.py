@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tiny_ir import shapes
@@ -25,7 +24,6 @@ DTypeRule = Callable[["tuple[UOp, ...]"], DType]
 ShapeRule = Callable[["tuple[UOp, ...]", Any], Shape]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class OpRow:
     """What is fixed about an op.
 
@@ -33,14 +31,36 @@ class OpRow:
     None where any number of further sources may follow.
     """
 
-    minimum_arity: int
-    maximum_arity: int | None
-    dtype_of: DTypeRule | None
-    shape_of: ShapeRule
-    levels: frozenset[str]
-    is_elementwise: bool = False
-    is_commutative: bool = False
-    is_movement: bool = False
+    __slots__ = (
+        "dtype_of",
+        "is_commutative",
+        "is_elementwise",
+        "is_movement",
+        "levels",
+        "maximum_arity",
+        "minimum_arity",
+        "shape_of",
+    )
+
+    def __init__(
+        self,
+        minimum_arity: int,
+        maximum_arity: int | None,
+        dtype_of: DTypeRule | None,
+        shape_of: ShapeRule,
+        levels: frozenset[str],
+        is_elementwise: bool = False,
+        is_commutative: bool = False,
+        is_movement: bool = False,
+    ) -> None:
+        self.minimum_arity = minimum_arity
+        self.maximum_arity = maximum_arity
+        self.dtype_of = dtype_of
+        self.shape_of = shape_of
+        self.levels = levels
+        self.is_elementwise = is_elementwise
+        self.is_commutative = is_commutative
+        self.is_movement = is_movement
 
 
 def _first(src: tuple[UOp, ...]) -> DType:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any, Final, Union
 
 from tiny_ir.dtypes import DType
@@ -18,7 +17,6 @@ Literal_ = bool | int | float
 PatternOperand = Union["Pattern", bool, int, float]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Pattern:
     """What a node must look like to match.
 
@@ -32,13 +30,25 @@ class Pattern:
         in_order: the sources match in this order only, also where the op commutes.
     """
 
-    ops: tuple[Op, ...] | None = None
-    src: tuple[Pattern, ...] | None = None
-    name: str | None = None
-    arg: Any = ANY_ARGUMENT
-    literal: Literal_ | None = None
-    of: DTypeTest | None = None
-    in_order: bool = False
+    __slots__ = ("arg", "in_order", "literal", "name", "of", "ops", "src")
+
+    def __init__(
+        self,
+        ops: tuple[Op, ...] | None = None,
+        src: tuple[Pattern, ...] | None = None,
+        name: str | None = None,
+        arg: Any = ANY_ARGUMENT,
+        literal: Literal_ | None = None,
+        of: DTypeTest | None = None,
+        in_order: bool = False,
+    ) -> None:
+        self.ops = ops
+        self.src = src
+        self.name = name
+        self.arg = arg
+        self.literal = literal
+        self.of = of
+        self.in_order = in_order
 
     def names(self) -> tuple[str, ...]:
         """The names that a match gives to nodes, each once, left to right."""
@@ -134,7 +144,7 @@ class Pattern:
 
     def named(self, name: str) -> Pattern:
         """This pattern, with a name for the node it matches."""
-        return replace(self, name=name)
+        return Pattern(self.ops, self.src, name, self.arg, self.literal, self.of, self.in_order)
 
 
 def anything(name: str, of: DTypeTest | None = None) -> Pattern:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tiny_ir.errors import ArgumentError
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 Replacement = Callable[..., UOp | None]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Rule:
     """A pattern and what replaces a match; `replace` returns None to decline.
 
@@ -30,14 +28,23 @@ class Rule:
         law: both sides, where the rule is pure algebra.
     """
 
-    name: str
-    pattern: Pattern
-    replace: Replacement
-    parameters: tuple[str, ...]
-    law: Law | None = None
+    __slots__ = ("law", "name", "parameters", "pattern", "replace")
+
+    def __init__(
+        self,
+        name: str,
+        pattern: Pattern,
+        replace: Replacement,
+        parameters: tuple[str, ...],
+        law: Law | None = None,
+    ) -> None:
+        self.name = name
+        self.pattern = pattern
+        self.replace = replace
+        self.parameters = parameters
+        self.law = law
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class Law:
     """An equation that always holds, read from left to right.
 
@@ -48,10 +55,19 @@ class Law:
         when: a condition on the captured nodes under which it holds, or None.
     """
 
-    left: Pattern
-    right: Pattern
-    sentence: str
-    when: Callable[..., bool] | None
+    __slots__ = ("left", "right", "sentence", "when")
+
+    def __init__(
+        self,
+        left: Pattern,
+        right: Pattern,
+        sentence: str,
+        when: Callable[..., bool] | None,
+    ) -> None:
+        self.left = left
+        self.right = right
+        self.sentence = sentence
+        self.when = when
 
 
 def rule(pattern: Pattern) -> Callable[[Replacement], Rule]:

@@ -35,4 +35,5 @@ class CustomGradients:
 
     def parts(self, node: UOp, g: UOp) -> Sequence[UOp]:
         """Ask the function that a CUSTOM names."""
-        return self._rules[node.arg](node, g)
+        parts: Sequence[UOp] = self._rules[node.arg](node, g)
+        return parts

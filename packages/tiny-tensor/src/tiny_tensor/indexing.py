@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Integral
 from types import EllipsisType
 from typing import TYPE_CHECKING, Self, TypeAlias, Union
@@ -19,7 +18,7 @@ from tiny_ir import (
     make,
     product,
 )
-from tiny_plugin import boundary
+from tiny_plugin import boundary, record
 from tiny_tensor.arrays import is_array
 from tiny_tensor.broadcast import broadcast, broadcast_shape
 from tiny_tensor.gathering import GatheringMethods, true_positions
@@ -29,7 +28,7 @@ from tiny_tensor.slicing import picked, sliced
 Item: TypeAlias = Union[int, slice, UOp, EllipsisType, "IndexingMethods", None]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Selection:
     """What a key chooses.
 

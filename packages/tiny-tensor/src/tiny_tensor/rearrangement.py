@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from tiny_ir import ArgumentError, Shape, Size, is_same_size, product
+from tiny_plugin import record
 
 _TOKEN = re.compile(r"\s*(\.\.\.|[A-Za-z_]\w*|[()]|1)")
 _ELLIPSIS = "..."
@@ -15,7 +15,7 @@ _SPREAD = "... spread"
 """The same axes, each by itself."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Rearrangement:
     """The sizes after splitting, the order of these axes, and the sizes after merging."""
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from tiny_ir import ArgumentError, ShapeError, UOp
+from tiny_plugin import record
 
 Numbers: TypeAlias = int | Sequence[int]
 Sides: TypeAlias = int | Sequence[int] | Sequence[Sequence[int]]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Windows:
     """Sizes, steps, distances inside, and padding (before, after), one for each spatial axis."""
 

@@ -11,7 +11,6 @@ need are computed again and stored by a copy of the first recurrence.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from tiny_ir import (
@@ -26,6 +25,7 @@ from tiny_ir import (
     simplify,
     toposort,
 )
+from tiny_plugin import record
 from tiny_tensor.gradient.rule import Pairs, zeros
 from tiny_tensor.scan import at_step, carried_nodes, scan, unused_number
 
@@ -41,7 +41,7 @@ class Differentiate(Protocol):
     ) -> dict[UOp, UOp]: ...
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Parts:
     """The sources of a recurrence by what they are."""
 
