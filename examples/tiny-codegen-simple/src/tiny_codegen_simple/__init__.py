@@ -80,8 +80,8 @@ class Emitter:
                 self.memory[node] = self.memory[gets[node.arg.position]]
         self.fill(step, step.const_like(0))
         copies = [make(Op.CONTIGUOUS, None, (value,)) for value in values]
-        if arg.conditional:
-            copies[: arg.states] = map(rest[-1].where, values, gets[: arg.states])
+        goes_on = rest[-1] if arg.conditional else step < step.src[0]
+        copies[: arg.states] = map(goes_on.where, values, gets[: arg.states])
         first = len(self.steps)
         self.emit(toposort(copies))
         if not self.has(copies):  # it is part of another step, and will be computed there
@@ -91,7 +91,7 @@ class Emitter:
             here = [make(Op.INDEX, None, (get, step))] if get.arg >= arg.states else []
             self.write(get, copy, here)
         self.write(step, step + 1)
-        self.steps[first:] = self.steps[first:] * int(step.src[0].arg)
+        self.steps[first:] = self.steps[first:] * (int(bounds(step)[1]) + 1)
         self.memory = outer | {get: self.memory[get] for get in (*gets, loop)}
 
     def fill(self, node: UOp, value: UOp) -> None:

@@ -22,8 +22,7 @@ def offset_of(at: list[UOp], node: UOp) -> tuple[UOp, list[UOp]]:
 
 def moved(node: UOp, at: list[UOp], read: Callable[[UOp, list[UOp]], UOp]) -> list[UOp]:
     """Where an op reads its first source, or writes an element of it; `read` reads the others."""
-    arg, old, axes = node.arg, node.src[0].shape, range(len(node.src[0].shape))
-    given = [read(source, at).cast(dtypes.weakint) for source in node.src[1:]]
+    arg, src, old, axes = node.arg, node.src, node.src[0].shape, range(len(node.src[0].shape))
     match node.op:
         case Op.RESHAPE:
             flat = offset_of(at, node)[0]
@@ -33,7 +32,9 @@ def moved(node: UOp, at: list[UOp], read: Callable[[UOp, list[UOp]], UOp]) -> li
         case Op.PERMUTE:
             return [at[arg.index(n)] for n in axes]
         case Op.PAD | Op.SHRINK:
-            return [at[n] + given[n] * (1 if node.op is Op.SHRINK else -1) for n in axes]
+            return [
+                at[n] + read(src[1 + n], at) * (1 if node.op is Op.SHRINK else -1) for n in axes
+            ]
         case Op.FLIP:
             return [old[n] - 1 - at[n] if n in arg else at[n] for n in axes]
         case Op.WINDOW | Op.FOLD:
@@ -42,6 +43,7 @@ def moved(node: UOp, at: list[UOp], read: Callable[[UOp, list[UOp]], UOp]) -> li
         case Op.REDUCE:
             return [i for n, i in enumerate(at) if n not in arg.axes]
         case Op.INDEX:
+            given = [read(source, at).cast(dtypes.weakint) for source in src[1:]]
             return [*given, *at[len(node.shape) - len(old) + len(given) :]]
     return at
 

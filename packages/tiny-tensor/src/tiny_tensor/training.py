@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import ContextDecorator
 
 from tiny_plugin import boundary
-
 from tiny_tensor.session import Session, current_session
 from tiny_tensor.tensor_core import TensorCore
 

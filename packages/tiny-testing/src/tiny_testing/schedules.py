@@ -1,4 +1,4 @@
-"""Runs a Schedule on a device: the bytes of its slots before become the bytes of its slots after."""
+"""Runs a Schedule on a device: from the bytes of its slots before to the bytes after."""
 
 from __future__ import annotations
 

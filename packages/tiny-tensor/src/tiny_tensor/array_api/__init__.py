@@ -1,7 +1,7 @@
 """The array API standard, 2024.12: its functions, over Tensors.
 
 `x.__array_namespace__()` of a Tensor is this module. What differs from the standard, complex dtypes
-above all, stands in `docs/decisions/073-array-api.md`.
+above all, stands in `docs/decisions/074-array-api.md`.
 
 Example:
     >>> from tiny_tensor import array_api as xp

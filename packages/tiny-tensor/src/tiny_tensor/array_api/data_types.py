@@ -24,7 +24,7 @@ KINDS: dict[str, tuple[DType, ...]] = {
     "complex floating": (),
     "numeric": (*SIGNED, *UNSIGNED, *FLOATS),
 }
-"""The kinds of the standard. There are no complex dtypes: `docs/decisions/073-array-api.md`."""
+"""The kinds of the standard. There are no complex dtypes: `docs/decisions/074-array-api.md`."""
 
 
 @dataclass(frozen=True, slots=True)

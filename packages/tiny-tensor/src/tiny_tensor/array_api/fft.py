@@ -2,7 +2,7 @@
 
 There are no complex dtypes: where the standard has a complex array, these functions take and give a
 real one with a last axis of size 2 for the real and the imaginary part. Axes are counted without
-it. `docs/decisions/073-array-api.md` says why.
+it. `docs/decisions/074-array-api.md` says why.
 """
 
 from __future__ import annotations
