@@ -24,8 +24,8 @@ from tiny_codegen.loops.actions import (
 )
 from tiny_codegen.loops.legality import ActionError
 from tiny_codegen.loops.ranges import ranges_of
-from tiny_ir import AxisKind, Op, UOp, toposort, verify
-from tiny_plugin import ExtraStage, Options, Target
+from tiny_ir import AxisKind, Op, UOp, const, rebuild, toposort, verify
+from tiny_plugin import ExtraStage, Launch, Options, Program, Schedule, Step, Target, replace
 
 from .corpus import GRAPHS, sheet_of
 from .graphs import PLAIN, SCALAR, Sheet, variable
@@ -118,9 +118,30 @@ def test_any_legal_sequence_of_actions_computes_the_same(name: str) -> None:
     sheet = sheet_of(name)
     expected = sheet.run(SCALAR, PLAIN)
     for seed in range(20):
-        found = sheet.run(SCALAR, with_random_actions((name, seed)))
-        for one, other in zip(found, expected, strict=True):
-            assert np.array_equal(one, other), f"seed {(name, seed)}"
+        schedule = sheet.schedule(SCALAR, with_random_actions((name, seed)))
+        for ordered in (schedule, with_chunks_reversed(schedule)):
+            for one, other in zip(sheet.run_steps(ordered), expected, strict=True):
+                assert np.array_equal(one, other), f"seed {(name, seed)}"
+
+
+def with_chunks_reversed(schedule: Schedule) -> Schedule:
+    """The same work with a launch a chunk, the last chunk first: workers come in any order."""
+    steps: list[Step] = []
+    for step in schedule.steps:
+        assert isinstance(step, Launch)
+        chunks = step.program.grid or (1,)
+        assert isinstance(chunks[0], int)
+        steps += [replace(step, program=_chunk(step.program, n)) for n in range(chunks[0])][::-1]
+    return replace(schedule, steps=tuple(steps))
+
+
+def _chunk(program: Program, number: int) -> Program:
+    done: dict[UOp, UOp] = {}
+    for node in program.uops:
+        src = tuple(done[source] for source in node.src)
+        is_number = node.op is Op.SPECIAL
+        done[node] = const(node.dtype, number) if is_number else rebuild(node, src)
+    return replace(program, uops=tuple(dict.fromkeys(done.values())), grid=())
 
 
 # Refusals ---------------------------------------------------------------------------------------
