@@ -9,6 +9,8 @@ after    END(STORE(INDEX(p, ADD(o*2, 0)), x), STORE(INDEX(p, ADD(o*2, 1)), x), o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tiny_codegen.buffers import memory_of
 from tiny_codegen.scopes import scopes_of
 from tiny_ir import (
@@ -111,12 +113,11 @@ def _unrolled(sink: UOp) -> UOp:
         src = tuple([done[source] for source in node.src])
         current = node if src == node.src else rebuild(node, src)
         if node.op in (Op.END, Op.REDUCE):
-            for axis in [s for s in src[1:] if s.op is Op.RANGE and s.arg.kind is AxisKind.UNROLL]:
-                current = (
-                    _copied_end(current, axis)
-                    if node.op is Op.END
-                    else _copied_reduce(current, axis)
-                )
+            axes = [s for s in src[1:] if s.op is Op.RANGE and s.arg.kind is AxisKind.UNROLL]
+            if node.op is Op.REDUCE and axes:
+                current = _copied_reduce(current, axes)
+            for axis in axes if node.op is Op.END else ():
+                current = _copied_end(current, axis)
         done[node] = current
     return done[sink]
 
@@ -144,13 +145,18 @@ def _jammed(effect: UOp, axis: UOp) -> list[UOp]:
     return _copies(effect, axis)
 
 
-def _copied_reduce(node: UOp, axis: UOp) -> UOp:
-    value = node.src[0]
-    loops = tuple(source for source in node.src[1:] if source is not axis)
-    combined: UOp | None = None
-    for copy in _copies(value, axis):
-        combined = copy if combined is None else make(node.arg.op, None, (combined, copy))
-    assert combined is not None
-    if not loops and not node.arg.axes:
-        return combined
-    return make(Op.REDUCE, None, (combined, *loops), node.arg)
+def _copied_reduce(node: UOp, axes: Sequence[UOp]) -> UOp:
+    """Each copy accumulates on its own, to hide latency; lanes are combined once, at the end."""
+    value, *ranges = node.src
+    copies = [value]
+    for axis in axes:
+        copies = [copy for one in copies for copy in _copies(one, axis)]
+    lanes = [axis for axis in ranges if axis.arg.kind in _LANES]
+    loops = [axis for axis in ranges if axis not in axes and axis not in lanes]
+    op: Op = node.arg.op
+    total, *rest = (copy.reduce(op, ranges=loops) for copy in copies)
+    for one in rest:
+        total = make(op, None, (total, one))
+    if not lanes and not node.arg.axes:
+        return total
+    return make(Op.REDUCE, None, (total, *lanes), node.arg)
