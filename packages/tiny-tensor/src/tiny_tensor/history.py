@@ -8,7 +8,6 @@ identities of the BUFFERs that it read. `origins.py` makes graphs of it again.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
@@ -24,7 +23,6 @@ KEPT_STEPS = 1000
 """How many results in a row, each computed from the one before, are remembered."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Reads:
     """What a value is computed from.
 
@@ -35,13 +33,21 @@ class Reads:
         is_reached: whether it reaches any slot or mark.
     """
 
-    slots: frozenset[int]
-    marks: frozenset[int]
-    reached: frozenset[int]
-    is_reached: bool
+    __slots__ = ("is_reached", "marks", "reached", "slots")
+
+    def __init__(
+        self,
+        slots: frozenset[int],
+        marks: frozenset[int],
+        reached: frozenset[int],
+        is_reached: bool,
+    ) -> None:
+        self.slots = slots
+        self.marks = marks
+        self.reached = reached
+        self.is_reached = is_reached
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Making:
     """How the content of a BUFFER was computed.
 
@@ -58,14 +64,27 @@ class Making:
             and the graph only says which part of others it was.
     """
 
-    value: UOp
-    reads: Reads
-    leaves: tuple[int, ...]
-    binds: dict[str, UOp]
-    marks: tuple[int, ...]
-    past: dict[int, Making]
-    length: int
-    leads_on: bool
+    __slots__ = ("binds", "leads_on", "leaves", "length", "marks", "past", "reads", "value")
+
+    def __init__(
+        self,
+        value: UOp,
+        reads: Reads,
+        leaves: tuple[int, ...],
+        binds: dict[str, UOp],
+        marks: tuple[int, ...],
+        past: dict[int, Making],
+        length: int,
+        leads_on: bool,
+    ) -> None:
+        self.value = value
+        self.reads = reads
+        self.leaves = leaves
+        self.binds = binds
+        self.marks = marks
+        self.past = past
+        self.length = length
+        self.leads_on = leads_on
 
 
 class History:
