@@ -36,11 +36,10 @@ class Emitter:
         self.emit(nodes)
 
     def emit(self, nodes: Iterable[UOp]) -> None:
-        """Compute all nodes whose sources have been computed."""
         for node in nodes:
             op, src, arg = node.op, node.src, node.arg
             needed = src[1 : 1 + arg.states] if op in (Op.LOOP, Op.SCAN) else src
-            if node in self.memory or not self.has(needed):
+            if node in self.memory or not self.has(needed):  # what changes in a step comes later
                 continue
             if op is Op.STORE:
                 way, copy = [src[0]], make(Op.CONTIGUOUS, None, (src[1],))
@@ -75,9 +74,8 @@ class Emitter:
         self.memory = {**outer, loop: 0}
         for get, value in zip(gets, values, strict=True):
             self.fill(get, rest[get.arg] if get.arg < arg.states else value.const_like(0))
-        for node in toposort(rest):
-            if node.op is Op.STATE and node.arg.number == arg.number:
-                self.memory[node] = self.memory[gets[node.arg.position]]
+        states = [n for n in toposort(rest) if n.op is Op.STATE and n.arg.number == arg.number]
+        self.memory |= {state: self.memory[gets[state.arg.position]] for state in states}
         self.fill(step, step.const_like(0))
         copies = [make(Op.CONTIGUOUS, None, (value,)) for value in values]
         goes_on = rest[-1] if arg.conditional else step < step.src[0]

@@ -31,10 +31,10 @@ def moved(node: UOp, at: list[UOp], read: Callable[[UOp, list[UOp]], UOp]) -> li
             return [size_node(0) if old[n] == 1 else at[n] for n in axes]
         case Op.PERMUTE:
             return [at[arg.index(n)] for n in axes]
-        case Op.PAD | Op.SHRINK:
-            return [
-                at[n] + read(src[1 + n], at) * (1 if node.op is Op.SHRINK else -1) for n in axes
-            ]
+        case Op.PAD:
+            return [at[n] - read(src[1 + n], at) for n in axes]
+        case Op.SHRINK:
+            return [at[n] + read(src[1 + n], at) for n in axes]
         case Op.FLIP:
             return [old[n] - 1 - at[n] if n in arg else at[n] for n in axes]
         case Op.WINDOW | Op.FOLD:
