@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -258,9 +257,24 @@ def _pooled(
     stride = None if stride in (None, (), []) else _many(stride, n)
     kernel = _many(kernel_size, n)
     if divisor_override is not None:
-        result = x.avg_pool2d(kernel, stride, 1, _pairs(padding, n), ceil_mode, True)
-        return result * (math.prod(kernel) / divisor_override)
+        padded = x.pad(_flat(_pairs(padding, n)))
+        steps = stride or kernel
+        sizes = x.avg_pool2d(kernel, stride, 1, _pairs(padding, n), ceil_mode, True).shape
+        for i in range(n):
+            axis = x.ndim - n + i
+            needed = (sizes[axis] - 1) * steps[i] + kernel[i]
+            more = max(0, needed - padded.shape[axis])
+            widths = [(0, 0)] * padded.ndim
+            widths[axis] = (0, more)
+            padded = padded.pad(widths).unfold(axis, kernel[i], steps[i]).sum(-1)
+            padded = padded[(slice(None),) * axis + (slice(0, sizes[axis]),)]
+        return padded * (1 / divisor_override)
     return x.avg_pool2d(kernel, stride, 1, _pairs(padding, n), ceil_mode, count_include_pad)
+
+
+def _flat(padding: Sequence[int]) -> tuple[int, ...]:
+    """The same before and after each axis, the last axis first."""
+    return tuple(p for width in reversed(padding) for p in (width, width))
 
 
 def _pairs(padding: Any, n: int) -> Any:

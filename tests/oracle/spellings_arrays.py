@@ -414,6 +414,9 @@ def kthvalue(x: T, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 def quantile(
     x: T, q: Any, dim: Any = None, keepdim: bool = False, interpolation: str = "linear"
 ) -> T:
+    if x.ndim == 0:
+        found = x.reshape(1).quantile(q, 0, False, interpolation)
+        return found
     return x.quantile(q, dim, keepdim, interpolation)
 
 
@@ -480,6 +483,17 @@ def isin(x: Any, elements: Any, assume_unique: bool = False, invert: bool = Fals
 
 def diff(x: T, n: int = 1, dim: int = -1, prepend: T | None = None, append: T | None = None) -> T:
     return x.diff(n, dim, prepend, append)
+
+
+def histogram(
+    x: T,
+    bins: Any,
+    range: Any = None,
+    weight: Any = None,
+    density: bool = False,
+) -> Any:
+    counts, edges = x.histogram(bins, range, weight, density)
+    return counts.cast(x.dtype), edges.cast(x.dtype)
 
 
 def histc(x: T, bins: int = 100, min: float = 0, max: float = 0) -> T:
@@ -609,7 +623,12 @@ def inner(x: T, y: T) -> T:
 def tensordot(a: T, b: T, dims: Any = 2) -> T:
     if isinstance(dims, int):
         return a.tensordot(b, dims)
-    return a.tensordot(b, (list(dims[0]), list(dims[1])))
+    mine, theirs = (list(d) for d in dims)
+    for i, j in zip(mine, theirs, strict=True):  # an axis of size 1 meets any size
+        if a.shape[i] != b.shape[j]:
+            a = a.sum(i, True) if b.shape[j] == 1 else a
+            b = b.sum(j, True) if a.shape[i] == 1 else b
+    return a.tensordot(b, (mine, theirs))
 
 
 def eigh(x: T, UPLO: str = "L") -> Any:
@@ -756,10 +775,31 @@ def on_a_line(f: Callable[..., Any]) -> Callable[..., Any]:
             lined(x), *map(lined, args), **{name: lined(value) for name, value in kwargs.items()}
         )
         many = isinstance(found, list | tuple)
-        parts = [part.reshape(()) for part in (found if many else [found])]
+        parts = [part.reshape(part.shape[1:]) for part in (found if many else [found])]
         return parts if many else parts[0]
 
     return call
+
+
+def gathered(x: T, dim: int, index: T, sparse_grad: bool = False) -> T:
+    if x.ndim == 0:
+        return x.reshape(1).gather(0, as_line(index)).reshape(index.shape)
+    if index.numel() == 0:
+        return x.reshape(-1)[:0].reshape(index.shape)
+    return x.gather(dim, index)
+
+
+def repeat_interleave(
+    x: T, repeats: Any, dim: int | None = None, output_size: int | None = None
+) -> T:
+    if not isinstance(repeats, T):
+        return x.repeat_interleave(repeats, dim)
+    x, dim = (x.reshape(-1), 0) if dim is None else (x, dim)
+    repeats = as_line(repeats)
+    repeats = repeats.expand(x.shape[dim]) if repeats.shape[0] == 1 else repeats
+    ends = repeats.cumsum(0)
+    total = int(ends[-1].item()) if output_size is None else output_size
+    return index_select(x, dim, ends.searchsorted(T.arange(total), "right"))
 
 
 def cross(x: T, y: T, dim: int | None = None) -> T:
@@ -855,9 +895,7 @@ ARRAYS: dict[str, Any] = {
         lambda x, mean=0.0, std=1.0: T.normal(*x.shape, mean=mean, std=std, dtype=x.dtype), True
     ),
     "normal": Spelling(drawn, True),
-    "histogram": lambda x, bins, range=None, weight=None, density=False: x.histogram(
-        bins, range, weight, density
-    ),
+    "histogram": histogram,
     "exponential": Spelling(
         lambda x, rate=1.0: -(x.rand_like(dtypes.float32) * -1).log1p().cast(x.dtype) / rate, True
     ),
@@ -923,18 +961,16 @@ ARRAYS: dict[str, Any] = {
     "squeeze": lambda x, dim=None: (
         x.squeeze(dim) if not isinstance(dim, list | tuple) else (_squeezed(x, dim))
     ),
-    "repeat_interleave": lambda x, repeats, dim=None, output_size=None: x.repeat_interleave(
-        repeats, dim
+    "repeat_interleave": repeat_interleave,
+    "unfold": lambda x, dimension, size, step: (
+        x.unfold(dimension, size, step) if x.ndim else x.reshape(1)[:size]
     ),
-    "unfold": lambda x, dimension, size, step: (x if x.ndim else x.reshape(1)).unfold(
-        dimension, size, step
-    ),
-    "unfold_copy": lambda x, dimension, size, step: (x if x.ndim else x.reshape(1)).unfold(
-        dimension, size, step
+    "unfold_copy": lambda x, dimension, size, step: (
+        x.unfold(dimension, size, step) if x.ndim else x.reshape(1)[:size]
     ),
     "transpose": on_a_line(T.transpose),
     "transpose_copy": on_a_line(T.transpose),
-    "gather": on_a_line(lambda x, dim, index, sparse_grad=False: x.gather(dim, index)),
+    "gather": gathered,
     "scatter": on_a_line(
         lambda x, dim, index, src, reduce=None: x.scatter(dim, index, src, reduce)
     ),
@@ -968,7 +1004,7 @@ ARRAYS: dict[str, Any] = {
     "nansum": without_nan("sum"),
     "median": lower_median,
     "kthvalue": kthvalue,
-    "quantile": on_a_line(quantile),
+    "quantile": quantile,
     "cov": cov,
     "corrcoef": corrcoef,
     "bincount": bincount,
