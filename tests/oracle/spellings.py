@@ -56,15 +56,16 @@ def nan_to_num(x: T, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> 
 
 
 def addmm(x: T, a: T, b: T, beta: Any = 1, alpha: Any = 1) -> T:
-    product = (a @ b) * alpha if alpha != 1 else a @ b
-    return product if beta == 0 else product + (x * beta if beta != 1 else x)
+    return addmm_of(a @ b, x, beta, alpha)
 
 
 def addbmm(x: T, a: T, b: T, beta: Any = 1, alpha: Any = 1) -> T:
-    return addmm_of((a @ b).sum(0), x, beta, alpha)
+    return addmm_of((a @ b).sum(0, dtype=a.dtype), x, beta, alpha)
 
 
 def addmm_of(product: T, x: T, beta: Any, alpha: Any) -> T:
+    if not product.is_floating_point():
+        beta, alpha = int(beta), int(alpha)
     product = product * alpha if alpha != 1 else product
     return product if beta == 0 else product + (x * beta if beta != 1 else x)
 

@@ -91,6 +91,8 @@ def linspace(start: Any, end: Any, steps: int, dtype: Any = None, device: Any = 
 def arange(start: Any, end: Any = None, step: Any = 1, dtype: Any = None, device: Any = None) -> T:
     if end is None:
         start, end = 0, start
+    if dtype is not None and not dtype.is_float:
+        start, end, step = int(start), int(end), int(step)
     return T.arange(
         start,
         end,
@@ -433,6 +435,7 @@ def corrcoef(x: T) -> T:
 
 
 def bincount(x: T, weights: Any = None, minlength: int = 0) -> T:
+    weights = weights if weights is None or weights.is_floating_point() else weights.double()
     return x.bincount(weights, minlength)
 
 
@@ -833,6 +836,7 @@ def fourier(name: str, *, of_pairs: bool, axes: int | None = None) -> Spelling:
 ARRAYS: dict[str, Any] = {
     # Elementwise.
     "angle": angle,
+    "copysign": lambda x, o: as_float(x).copysign(as_float(o) if isinstance(o, T) else float(o)),
     "deg2rad": lambda x: as_float(x) * (math.pi / 180),
     "rad2deg": lambda x: as_float(x) * (180 / math.pi),
     "fmax": nan_aside(T.maximum),
@@ -976,7 +980,10 @@ ARRAYS: dict[str, Any] = {
     ),
     "scatter_add": on_a_line(lambda x, dim, index, src: x.scatter_reduce(dim, index, src, "sum")),
     "scatter_reduce": on_a_line(T.scatter_reduce),
-    "topk": on_a_line(lambda x, k, dim=-1, largest=True, sorted=True: x.topk(k, dim, largest)),
+    "topk": Spelling(
+        on_a_line(lambda x, k, dim=-1, largest=True, sorted=True: x.topk(k, dim, largest)),
+        results=1,  # torch takes any of equal elements
+    ),
     "logsumexp": on_a_line(lambda x, dim=None, keepdim=False: x.logsumexp(dim, keepdim)),
     "__radd__": lambda x, o: o + x,
     # Indexing.
@@ -1003,7 +1010,7 @@ ARRAYS: dict[str, Any] = {
     "nanmean": without_nan("mean"),
     "nansum": without_nan("sum"),
     "median": lower_median,
-    "kthvalue": kthvalue,
+    "kthvalue": Spelling(kthvalue, results=1),
     "quantile": quantile,
     "cov": cov,
     "corrcoef": corrcoef,
@@ -1057,6 +1064,7 @@ ARRAYS: dict[str, Any] = {
     "triangular_solve": triangular_solve,
     "linalg.tensorinv": tensorinv,
     "linalg.tensorsolve": tensorsolve,
+    "linalg.pinv singular": lambda a, b: (a @ b.mT).pinv(),
     "linalg.pinv": pinv,
     "pinverse": pinv,
     "linalg.matrix_rank": matrix_rank,

@@ -534,6 +534,15 @@ def masked(name: str, neutral: Any, *, first: str | None = None) -> Callable[...
     return call
 
 
+def in_own_dtype(f: Callable[..., T]) -> Callable[..., T]:
+    """Torch gives the result in the dtype of the input."""
+
+    def call(x: T, *args: Any, **kwargs: Any) -> T:
+        return f(x, *args, **kwargs).cast(kwargs.get("dtype") or x.dtype)
+
+    return call
+
+
 def masked_norm(
     x: T,
     ord: float,
@@ -698,8 +707,9 @@ NETWORKS: dict[str, Any] = {
     "masked.prod": masked("prod", 1),
     "masked.amax": masked("max", lowest),
     "masked.amin": masked("min", highest),
-    "masked.argmax": masked("argmax", lowest),
-    "masked.argmin": masked("argmin", highest),
+    "masked.argmax": in_own_dtype(masked("argmax", lowest)),
+    "masked.argmin": in_own_dtype(masked("argmin", highest)),
+    "nn.functional.hardtanh": in_own_dtype(T.hardtanh),
     "masked.cumsum": masked("cumsum", 0),
     "masked.cumprod": masked("cumprod", 1),
     "masked.softmax": masked("softmax", -math.inf),

@@ -441,10 +441,12 @@ def _split(x: Values, border: float = FAR) -> tuple[Values, Values]:
 def _scaled_i(x: Values, small: Sequence[float], large: Sequence[float], order: int) -> Values:
     size = x._magnitude()
     near, far = _split(size)
-    value = _chebyshev(near * 0.25 - 1.0, small) * (near if order else 1.0)
+    value = _chebyshev(near * 0.25 - 1.0, small)
     tail = _chebyshev(16.0 / far - 1.0, large) / far.sqrt()
-    result = (size <= FAR).where(value, tail)
-    return (x < 0.0).where(-result, result) if order else result
+    if order:  # odd; not by way of |x|, which has no slope at 0
+        value = value * (size <= FAR).where(x, FAR)
+        tail = (x < 0.0).where(-tail, tail)
+    return (size <= FAR).where(value, tail)
 
 
 def _scaled_k(x: Values, order: int) -> Values:
