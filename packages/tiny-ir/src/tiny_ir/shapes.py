@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from tiny_ir.arguments import LoopArg
 from tiny_ir.errors import AxisError, ShapeError
-from tiny_ir.sizes import Shape, Size, is_same_shape, is_same_size, product, size_of
+from tiny_ir.sizes import (
+    Shape,
+    Size,
+    is_same_shape,
+    is_same_size,
+    linear_form,
+    product,
+    size_of,
+)
 
 if TYPE_CHECKING:
     from tiny_ir.uop import UOp
@@ -215,6 +223,13 @@ def shuffle(src: tuple[UOp, ...], arg: Any) -> Shape:
 
 
 def _sum_of(a: Size, b: Size) -> Size:
-    if isinstance(a, int) and not isinstance(b, int):
-        return b if a == 0 else b + a
-    return a if isinstance(b, int) and b == 0 else a + b
+    """The sum of two sizes; a number where the symbols in it cancel."""
+    if isinstance(a, int) and a == 0:
+        return b
+    if isinstance(b, int) and b == 0:
+        return a
+    total = b + a if isinstance(a, int) else a + b
+    if isinstance(total, int):
+        return total
+    terms, constant = linear_form(total)
+    return total if terms else constant
