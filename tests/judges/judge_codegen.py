@@ -1,0 +1,75 @@
+"""The Tensor tests pass on a code generator that is not ours: one kernel an op, no fusion."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+TENSOR_TESTS = ROOT / "tests" / "tiny_tensor"
+EXAMPLE = ROOT / "examples" / "tiny-codegen-simple"
+
+# What other tests promise is not promised by this one, and why.
+NOT_HERE = {
+    "test_cli.py": "shows the stages of ours",
+    "test_demo.py": "trains for minutes on an interpreter",
+    "test_devices.py": "names the devices that it compares",
+    "test_exchange.py": "looks into memory that an interpreter keeps to itself",
+    "test_kernel_counts.py": "counts kernels",
+    "test_null.py": "compiles for a device that lacks functions, which this one does not spell",
+    "test_profile.py": "counts what ours does",
+    "test_warm_start.py": "measures how ours starts",
+}
+NOT_PROMISED = {
+    "kernels": "how many there are",
+    "counters": "how many kernels there are",
+    "long_half": "the order of a long sum",
+    "32_bits": "that repeated elements take no memory",
+    "COPY": "names the device that it copies from",
+    "long_rows": "takes an hour on an interpreter",
+    "random_keys": "takes minutes on an interpreter",
+    "number_once": "takes minutes on an interpreter",
+}
+FILES = [path for path in sorted(TENSOR_TESTS.rglob("test_*.py")) if path.name not in NOT_HERE]
+CASES = len(FILES)
+
+
+def judge(case: int) -> dict[str, str | float]:
+    """Run one file of tests."""
+    file = FILES[case]
+    with tempfile.TemporaryDirectory(prefix="tiny-site-") as site:
+        install(EXAMPLE, Path(site))
+        settings = {
+            "PYTHONPATH": os.pathsep.join([site, str(EXAMPLE / "src")]),
+            "TINY_CACHE": "",
+            "TINY_CODEGEN": "simple",
+            "TINY_DEVICE": "python",
+        }
+        words = " and ".join(f"not {word}" for word in NOT_PROMISED)
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", words, file],
+            cwd=ROOT,
+            env={**os.environ, **settings},
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+    passed = re.search(r"(\d+) passed", done.stdout)
+    assert done.returncode == 0, done.stdout
+    assert passed is not None, done.stdout
+    return {"file": file.relative_to(TENSOR_TESTS).as_posix(), "passed": int(passed[1])}
+
+
+def install(project: Path, site: Path) -> None:
+    """Install a distribution in development mode, as conftest.py does for the tests."""
+    specification = importlib.util.spec_from_file_location("conftest", ROOT / "conftest.py")
+    assert specification is not None
+    assert specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    module.install(project, site)
