@@ -178,8 +178,12 @@ def program_of(
     params = sorted((n for n in nodes if n.op is Op.PARAM), key=lambda n: int(n.arg.slot))
     stored = stored_to(nodes)
     loaded = loaded_from(nodes)
+    # Memory that the target does not store is accessed as bits, in another dtype.
+    accessed = {node.arg.slot: node for node in line if node.op is Op.PARAM}
     arguments = tuple(
-        Argument(p.dtype, int(p.arg.elements), p in loaded, p in stored) for p in params
+        Argument(a.dtype, int(a.arg.elements), p in loaded, p in stored)
+        for p in params
+        for a in (accessed.get(p.arg.slot, p),)
     )
     variables = sorted({n.arg for n in nodes if n.op is Op.VARIABLE})
     specials = sorted((n for n in line if n.op is Op.SPECIAL), key=lambda n: str(n.arg))

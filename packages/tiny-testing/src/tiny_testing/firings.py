@@ -77,9 +77,10 @@ def check_firing(before: UOp, after: UOp, *, samples: int = 8, seed: int = 0) ->
 
 def _rereads(before: list[UOp], after: list[UOp]) -> bool:
     """Whether storage is read as another dtype than before: its bits are then not known here."""
-    known = {(node.op, node.arg): node.dtype for node in before if node.op in _STORAGE}
+    # The first field of an arg says which storage it is; as words, it has more elements.
+    known = {(node.op, node.arg[0]): node.dtype for node in before if node.op in _STORAGE}
     return any(
-        known.get((node.op, node.arg), node.dtype) is not node.dtype
+        known.get((node.op, node.arg[0]), node.dtype) is not node.dtype
         for node in after
         if node.op in _STORAGE
     )
