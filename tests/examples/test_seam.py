@@ -36,6 +36,12 @@ def test_nothing_of_ours_is_needed_below_the_engine(run: Callable[..., str]) -> 
     assert [name for name in ours if name in loaded] == []
 
 
+def test_a_device_without_a_renderer_trains(run: Callable[..., str]) -> None:
+    loaded = run("-c", TRAINING, TINY_DEVICE="stack").split()
+    assert {"tiny_codegen", "tiny_backend_stack"} <= set(loaded)
+    assert "tiny_renderers" not in loaded
+
+
 def test_a_code_generator_takes_over_by_its_name(run: Callable[..., str]) -> None:
     loaded = run("-c", TRAINING, TINY_DEVICE="python", TINY_CODEGEN="simple").split()
     assert "tiny_codegen_simple" in loaded

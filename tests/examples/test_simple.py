@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tiny_ir import Op, ParamArg, UOp, dtypes, make, verify_program
+from tiny_plugin import Launch, Options, Registry, Schedule
 from tiny_tensor import Session, Tensor
 
 TENSOR_TESTS = Path(__file__).parents[1] / "tiny_tensor"
@@ -28,6 +30,29 @@ def kernels_of(session: Session, tensor: Tensor) -> int:
     before = session.counters.kernels
     tensor.realize()
     return session.counters.kernels - before
+
+
+def parameter(slot: int, elements: int) -> UOp:
+    """Return a buffer of a graph."""
+    return make(Op.PARAM, dtypes.float32, (), ParamArg(slot, elements, "python"))
+
+
+def schedule_of(*effects: UOp) -> Schedule:
+    """Return what it makes of a graph."""
+    registry = Registry()
+    generator, target = registry.open_codegen("simple"), registry.open_runtime("python").target
+    return generator.schedule(make(Op.SINK, None, effects), {"python": target}, Options())
+
+
+def test_its_programs_are_right() -> None:
+    x = parameter(0, 12).reshape((3, 4))
+    windows = x.permute((1, 0)).pad([(1, 2), (0, 0)]).flip((0,)).window(0, 3, 2)
+    total = windows.reduce(Op.MAX, (1,)).fold(0, 7, 2).reduce(Op.ADD, (0,))
+    schedule = schedule_of(parameter(1, 1).store(total.reshape((1,))))
+    programs = [step.program for step in schedule.steps if isinstance(step, Launch)]
+    assert len(programs) > 6
+    for program in programs:
+        verify_program(program.uops)
 
 
 def test_an_op_more_is_a_kernel_more(session: Session) -> None:
