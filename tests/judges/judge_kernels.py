@@ -1,4 +1,4 @@
-"""Random chains, writes, recurrences and loop actions compute what NumPy and plain loops do."""
+"""Random graphs, writes, recurrences and loop actions compute what NumPy and the op table say."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 
-CASES = 8000
+CASES = 10_000
 
 # The cases are those of the tests of the code generator, which are no package of their own.
 sys.path.append(str(Path(__file__).parents[2]))
-graphs, corpus, chains, rangeify, order, recurrence, actions = (
+graphs, corpus, chains, rangeify, order, recurrence, actions, random_graphs = (
     import_module(f"tests.tiny_codegen.{name}")
     for name in (
         *("graphs", "corpus", "chains", "test_rangeify", "test_order", "test_recurrence"),
-        "test_actions",
+        *("test_actions", "test_random_graphs"),
     )
 )
 TARGETS = tuple(graphs.TARGETS.items())
@@ -51,9 +51,15 @@ def _actions(case: int, target: object) -> None:
     actions.check_actions(name, (name, case), target)
 
 
+def _dtypes(case: int, target: object) -> None:
+    machines = (target, random_graphs.MACHINE, random_graphs.SHORT_MACHINE)
+    random_graphs.check_graph(case, machines[case % 3], graphs.reference())
+
+
 KINDS: tuple[tuple[str, Callable[[int, object], None]], ...] = (
     ("movement", _chain),
     ("reads and writes", _history),
     ("recurrences", _recurrence),
     ("loop actions", _actions),
+    ("every dtype", _dtypes),
 )
