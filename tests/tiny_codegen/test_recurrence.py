@@ -299,6 +299,32 @@ def test_no_steps_and_no_elements(target: Target) -> None:
     assert one == 9
 
 
+def test_results_are_written_where_they_are_stored() -> None:
+    # No temporary and no copy, unless something else reads or writes that memory.
+    def running(sheet: Sheet) -> UOp:
+        step = steps(1, 3)
+        following = state(1, 0, (4,), int32) + sheet.memory(TABLE).index(step)
+        return scan(1, step, [full(int32, 0, (4,))], [following], [following])
+
+    sheet = Sheet()
+    sums = running(sheet)
+    slots = [sheet.output(result(sums, at)) for at in (0, 1)]
+    again = sheet.output(result(sums, 1) * 2)
+    schedule = sheet.schedule()
+    assert len(schedule.steps) == 2
+    assert all(slot.role == "input" for slot in schedule.slots)
+    after = sheet.run()
+    assert np.array_equal(after[slots[1]], TABLE.cumsum(0))
+    assert np.array_equal(after[again], TABLE.cumsum(0) * 2)
+    shared = Sheet()
+    place = shared.memory(TABLE)
+    old = shared.output(place + 1)
+    shared.effect(place.store(result(running(shared), 1)))
+    after = shared.run()
+    assert np.array_equal(after[old], TABLE + 1)
+    assert np.array_equal(after[0], TABLE.cumsum(0))
+
+
 def test_what_needs_memory_at_every_step_is_refused() -> None:
     sheet = Sheet()
     inner = loop(2, steps(2, 3), [state(1, 0, (), int32)], [state(2, 0, (), int32) + 1])

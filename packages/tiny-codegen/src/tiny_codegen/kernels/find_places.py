@@ -11,6 +11,7 @@ from tiny_codegen.kernels.memory_versions import (
     MEMORY,
     TRANSPARENT,
     MemoryVersions,
+    direct_stores,
     whole_stores,
 )
 from tiny_codegen.kernels.places import Place
@@ -71,6 +72,7 @@ class FindPlaces:
         self._devices = devices_of(nodes)
         self._stores = [node for node in nodes if node.op is Op.STORE]
         self._whole = whole_stores(self._stores, self.versions)
+        self._direct = direct_stores(nodes, self._stores, self.versions)
         self._ranges_of: dict[UOp, tuple[UOp, ...]] = {}
         self._recurrences: dict[UOp, Recurrence] = {}
         self._carried = carried_nodes(nodes)
@@ -88,6 +90,9 @@ class FindPlaces:
         for store in self._stores:
             view, value = store.src[0], store.src[1]
             if 0 in view.shape:
+                continue
+            if self._direct.get(value) is store:
+                self._need(value, Place(store, (), TRUE, ()))
                 continue
             indices = self._new_ranges(view.shape, AxisKind.LOOP)
             self._ranges_of[store] = indices
@@ -146,7 +151,11 @@ class FindPlaces:
 
     def _store(self, node: UOp) -> None:
         device = self._device_of(node)
-        self._memory[node] = self._new_memory(node.dtype, elements_of(node.shape), device)
+        direct = self._direct.get(node)
+        if direct is not None:
+            self._memory[node] = self.versions.param_of(direct.src[0])
+        else:
+            self._memory[node] = self._new_memory(node.dtype, elements_of(node.shape), device)
         if node.op is Op.COPY and not self._is_whole(node.src[0]):
             self._forced.add(node.src[0])
 

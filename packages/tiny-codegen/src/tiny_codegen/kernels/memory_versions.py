@@ -85,8 +85,48 @@ def whole_stores(stores: Sequence[UOp], versions: MemoryVersions) -> dict[UOp, U
         view, value = store.src
         while view.op is Op.RESHAPE:
             view = view.src[0]
-        if value.op in (Op.COPY, Op.SCATTER, Op.GET):
+        if value.op in _MADE_IN_STEPS:
             continue  # these have memory of their own, which the STORE copies
         if view.op is Op.PARAM and count[view] == 1 and value.shape == store.src[0].shape:
             whole.setdefault(value, store)
     return whole
+
+
+def direct_stores(
+    nodes: Sequence[UOp], stores: Sequence[UOp], versions: MemoryVersions
+) -> dict[UOp, UOp]:
+    """Values that have memory of their own, and can have that of their STORE instead.
+
+    Their kernels write in several steps. So nothing may read the slot as it was before, and the
+    value must be all that it holds afterwards.
+    """
+    users: dict[UOp, list[UOp]] = {}
+    for node in nodes:
+        for source in node.src:
+            users.setdefault(source, []).append(node)
+    direct: dict[UOp, UOp] = {}
+    for store in stores:
+        view, value = store.src
+        if value.op not in _MADE_IN_STEPS or value.shape != view.shape or 0 in view.shape:
+            continue
+        while view.op is Op.RESHAPE:
+            view = view.src[0]
+        if view.op is Op.PARAM and _is_only_written(view, store, users):
+            direct.setdefault(value, store)
+    return direct
+
+
+_MADE_IN_STEPS = (Op.COPY, Op.SCATTER, Op.GET)
+
+
+def _is_only_written(memory: UOp, store: UOp, users: dict[UOp, list[UOp]]) -> bool:
+    """Whether memory is used by `store`, and by what comes after it, alone."""
+    stack = [memory]
+    while stack:
+        node = stack.pop()
+        for user in users[node]:
+            if user.op is Op.RESHAPE:
+                stack.append(user)
+            elif user is not store and not (user.op is Op.AFTER and store in user.src[1:]):
+                return False
+    return True
