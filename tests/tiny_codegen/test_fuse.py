@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tiny_ir import Op, UOp, dtypes, make
+from tiny_plugin import Options
 
 from .graphs import (
     TARGETS,
@@ -181,3 +182,13 @@ def test_constants_need_no_memory() -> None:
     assert np.array_equal(sheet.run()[slot], np.full(5, 24, np.float32))
     (step,) = sheet.schedule().steps
     assert len(step.program.arguments) == 1  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_each_op_has_a_kernel_where_nothing_is_fused(name: str) -> None:
+    _, build, arrays, expected = CASES[name]
+    found = computed(build, *arrays, options=Options(spec=1, fuse=False))
+    assert np.allclose(found, expected(*arrays), rtol=1e-5, atol=1e-5)
+    sheet = Sheet()
+    sheet.output((sheet.memory(X) * 2 + 1).alu(Op.SQRT).reduce(Op.ADD, (1,)))
+    assert len(sheet.schedule(options=Options(fuse=False)).steps) == 4

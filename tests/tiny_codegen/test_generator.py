@@ -173,6 +173,15 @@ def test_measured_sizes_do_not_matter() -> None:
     assert found[0] == found[1] == found[2]
 
 
+def test_one_thread_gets_whole_kernels() -> None:
+    sheet = Sheet()
+    x = sheet.memory(floats(300, 300))
+    sheet.output(x * 2 + x)
+    for threads, has_grid in ((0, True), (1, False), (2, True)):
+        (step,) = launches(sheet.schedule(WIDE, Options(threads=threads)))
+        assert bool(step.program.grid) == has_grid
+
+
 # Stages of plugins ------------------------------------------------------------------------------
 
 

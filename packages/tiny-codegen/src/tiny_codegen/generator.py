@@ -121,7 +121,7 @@ def _ordered(graph: UOp, targets: Mapping[str, Target], options: Options) -> Ord
     device, target = next(iter(targets.items()))
     for row in _rows(GRAPH_PIPELINE, options):
         graph, _ = _run(row, graph, target, options)
-    return order(rangeify(graph, device))
+    return order(rangeify(graph, device, fuses=options.fuse), joins=options.fuse)
 
 
 def _rows(table: Sequence[Row], options: Options) -> Iterator[Stage | LoopChoice]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tiny_codegen.kernels.fuse import Work, is_stored, work_of
+from tiny_codegen.kernels.fuse import Work, is_free, is_stored, work_of
 from tiny_codegen.kernels.memory_versions import (
     MEMORY,
     TRANSPARENT,
@@ -56,8 +56,9 @@ class Temporary:
 class FindPlaces:
     """The first pass: who needs which element of what, and what gets memory of its own."""
 
-    def __init__(self, nodes: list[UOp], default_device: str) -> None:
+    def __init__(self, nodes: list[UOp], default_device: str, fuses: bool) -> None:
         self.nodes = nodes
+        self._fuses = fuses
         self.versions = MemoryVersions(nodes)
         self.temporaries: list[Temporary] = []
         self._default_device = default_device
@@ -122,7 +123,8 @@ class FindPlaces:
                 return [place for place in places if place.kernel is whole]
             return places
         is_forced = node in self._forced
-        if not is_forced and (node in self._carried or not is_stored(node, places, work)):
+        is_good = is_stored(node, places, work) or not (self._fuses or is_free(node))
+        if not is_forced and (node in self._carried or not is_good):
             return places
         if node in self._carried and node.op is not Op.CONTIGUOUS:
             raise not_carried(node)

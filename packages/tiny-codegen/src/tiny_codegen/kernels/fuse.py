@@ -68,11 +68,16 @@ def work_of(node: UOp, sources: Sequence[Work]) -> Work:
     return Work(min(operations, 1 << 20), any(source.has_reduction for source in sources))
 
 
+def is_free(node: UOp) -> bool:
+    """Whether a node only says which value is meant, and computes none."""
+    return node.op in MOVEMENT or node.op in _LEAVES or node.op is Op.STORE
+
+
 def is_stored(node: UOp, places: Sequence[Place], work: Work) -> bool:
     """Whether `node`, used at `places`, gets memory of its own."""
     if node.op in ALWAYS_STORED:
         return True
-    if node.op in MOVEMENT or node.op in _LEAVES:
+    if is_free(node):
         return False
     elements = max(1, elements_of(node.shape))
     repeats = max(_iterations(place) for place in places) / elements

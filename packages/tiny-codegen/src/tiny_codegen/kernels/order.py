@@ -37,8 +37,13 @@ class Ordered:
     temporaries: tuple[Temporary, ...]
 
 
-def order(found: Kernels) -> Ordered:
-    """Order kernels by what they read and write, adding copies of old bytes where needed."""
+def order(found: Kernels, *, joins: bool = True) -> Ordered:
+    """Order kernels by what they read and write, adding copies of old bytes where needed.
+
+    Args:
+        found: what rangeify found.
+        joins: make one kernel of neighbours that walk the same loops.
+    """
     kernels = list(found.kernels)
     temporaries = list(found.temporaries)
     while True:
@@ -50,7 +55,7 @@ def order(found: Kernels) -> Ordered:
         _snapshot(kernels, temporaries, found, reader, buffer)
     sequence = _sorted(kernels, _with_reads_before_writes(kernels, found.versions, after))
     ordered = [_with_slots(kernels[at], found.versions) for at in sequence]
-    return Ordered(tuple(join(ordered)), tuple(temporaries))
+    return Ordered(tuple(join(ordered) if joins else ordered), tuple(temporaries))
 
 
 def _version(buffer: UOp, versions: dict[UOp, Version]) -> Version:

@@ -64,14 +64,15 @@ class Kernels:
     versions: dict[UOp, Version]
 
 
-def rangeify(sink: UOp, default_device: str) -> Kernels:
+def rangeify(sink: UOp, default_device: str, *, fuses: bool = True) -> Kernels:
     """Split a graph of effects into kernels.
 
     Args:
         sink: a SINK over STORE nodes, with numbered PARAMs for memory.
         default_device: where values live that depend on no memory at all.
+        fuses: put several ops into one kernel where that is good; else each has one of its own.
     """
-    walk = _BuildKernels(toposort((sink,)), default_device)
+    walk = _BuildKernels(toposort((sink,)), default_device, fuses)
     walk.find_places()
     walk.build()
     return Kernels(walk.kernels, walk.temporaries, walk.versions.stand_ins)
@@ -80,8 +81,8 @@ def rangeify(sink: UOp, default_device: str) -> Kernels:
 class _BuildKernels(FindPlaces):
     """The second pass: one element of everything that has memory."""
 
-    def __init__(self, nodes: list[UOp], default_device: str) -> None:
-        super().__init__(nodes, default_device)
+    def __init__(self, nodes: list[UOp], default_device: str, fuses: bool) -> None:
+        super().__init__(nodes, default_device, fuses)
         self.kernels: list[Kernel] = []
         self._built: dict[tuple[UOp, Place], UOp] = {}
 

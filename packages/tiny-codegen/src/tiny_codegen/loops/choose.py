@@ -44,7 +44,7 @@ def choose(root: UOp, target: Target, options: Options) -> tuple[UOp, tuple[str,
     root = _choose_lanes(root, target, applied)
     root = _choose_copies(root, target, applied)
     root = _choose_order(root, target, applied)
-    root = _choose_threads(root, target, applied)
+    root = _choose_threads(root, target, options.threads or target.cores, applied)
     root = _choose_packs(root, target, applied)
     return root, tuple(applied)
 
@@ -175,15 +175,15 @@ def _unroll_by(root: UOp, axis: UOp, factor: int, applied: list[str]) -> UOp:
     return unroll(root, inner)
 
 
-def _choose_threads(root: UOp, target: Target, applied: list[str]) -> UOp:
-    if target.cores < 2 or not target.grid_limits or operations_of(root) < PARALLEL_WORK:
+def _choose_threads(root: UOp, target: Target, workers: int, applied: list[str]) -> UOp:
+    if workers < 2 or not target.grid_limits or operations_of(root) < PARALLEL_WORK:
         return root
     for effect in root.src:
         for axis in by_number(source for source in effect.src if source.op is Op.RANGE):
             size = size_of_axis(axis)
             if size is None or size < 2 or axis.arg.kind is not AxisKind.LOOP:
                 continue
-            for chunks in _chunks(size, CHUNKS_PER_CORE * target.cores):
+            for chunks in _chunks(size, CHUNKS_PER_CORE * workers):
                 try:
                     threaded = parallelize(root, axis, chunks)
                 except ActionError:
