@@ -15,8 +15,8 @@ sys.path.append(str(Path(__file__).parents[2]))
 graphs, corpus, chains, rangeify, order, recurrence, actions, random_graphs = (
     import_module(f"tests.tiny_codegen.{name}")
     for name in (
-        *("graphs", "corpus", "chains", "test_rangeify", "test_order", "test_recurrence"),
-        *("test_actions", "test_random_graphs"),
+        *("graphs", "corpus", "chains", "kernels.test_rangeify", "kernels.test_order"),
+        *("kernels.test_recurrence", "loops.test_actions", "test_random_graphs"),
     )
 )
 TARGETS = tuple(graphs.TARGETS.items())

@@ -10,8 +10,8 @@ import pytest
 from tiny_ir import Op, make
 from tiny_plugin import Options, Target
 
-from .graphs import PLAIN, SCALAR, TARGETS, VERIFIED, WIDE, Sheet
-from .histories import History
+from ..graphs import PLAIN, SCALAR, TARGETS, VERIFIED, WIDE, Sheet
+from ..histories import History
 
 
 def check_history(seed: int, target: Target, options: Options) -> None:

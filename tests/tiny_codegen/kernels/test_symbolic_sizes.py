@@ -11,7 +11,7 @@ import pytest
 from tiny_ir import Op, UOp, dtypes, make
 from tiny_plugin import Launch, Target
 
-from .graphs import (
+from ..graphs import (
     SCALAR,
     TARGETS,
     WIDE,

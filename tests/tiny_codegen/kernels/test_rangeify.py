@@ -9,8 +9,8 @@ import pytest
 
 from tiny_plugin import Options, Target
 
-from . import chains
-from .graphs import PLAIN, SCALAR, TARGETS, VERIFIED, Sheet
+from .. import chains
+from ..graphs import PLAIN, SCALAR, TARGETS, VERIFIED, Sheet
 
 
 def check_chain(

@@ -10,7 +10,7 @@ import pytest
 from tiny_ir import Op, UOp, dtypes, make
 from tiny_plugin import Options
 
-from .graphs import (
+from ..graphs import (
     TARGETS,
     Array,
     Sheet,

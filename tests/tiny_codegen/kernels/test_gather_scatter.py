@@ -12,7 +12,7 @@ import pytest
 from tiny_ir import Op, UOp, dtypes, make
 from tiny_plugin import Target
 
-from .graphs import SCALAR, TARGETS, VERIFIED, Sheet, full
+from ..graphs import SCALAR, TARGETS, VERIFIED, Sheet, full
 
 Array = npt.NDArray[np.generic]
 

@@ -10,7 +10,7 @@ from tiny_plugin import Options, Target
 from tiny_testing.cases import specials
 from tiny_testing.schedules import run_schedule
 
-from .graphs import PLAIN, TARGETS, VERIFIED, Sheet, computed, full, matmul, reference, softmax
+from ..graphs import PLAIN, TARGETS, VERIFIED, Sheet, computed, full, matmul, reference, softmax
 
 each_target = pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 STORED = [dtype for dtype in dtypes.DTYPES.values() if dtype.nbytes]

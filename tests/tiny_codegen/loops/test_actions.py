@@ -27,8 +27,8 @@ from tiny_codegen.loops.ranges import ranges_of
 from tiny_ir import AxisKind, Op, UOp, const, rebuild, toposort, verify
 from tiny_plugin import ExtraStage, Launch, Options, Program, Schedule, Step, Target, replace
 
-from .corpus import GRAPHS, sheet_of
-from .graphs import PLAIN, SCALAR, Sheet, variable
+from ..corpus import GRAPHS, sheet_of
+from ..graphs import PLAIN, SCALAR, Sheet, variable
 
 Draw = random.Random
 LOOP, REDUCE, SERIAL = AxisKind.LOOP, AxisKind.REDUCE, AxisKind.SERIAL

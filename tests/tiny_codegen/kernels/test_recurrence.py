@@ -12,7 +12,7 @@ import pytest
 from tiny_ir import Op, UnsupportedError, UOp, const, dtypes, make
 from tiny_plugin import Target
 
-from .graphs import (
+from ..graphs import (
     TARGETS,
     VERIFIED,
     Sheet,

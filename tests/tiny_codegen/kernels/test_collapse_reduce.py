@@ -8,7 +8,7 @@ import pytest
 from tiny_ir import Op, UOp, dtypes
 from tiny_plugin import Options, Program, Target
 
-from .graphs import SCALAR, TARGETS, Sheet, counting, full
+from ..graphs import SCALAR, TARGETS, Sheet, counting, full
 
 each_target = pytest.mark.parametrize("target", TARGETS.values(), ids=TARGETS)
 

@@ -9,7 +9,7 @@ from tiny_ir import Op, ParamArg, UOp, dtypes, make
 from tiny_plugin import Copy, Launch, Schedule
 from tiny_testing.schedules import run_schedule
 
-from .graphs import SCALAR, VERIFIED, WIDE, reference
+from ..graphs import SCALAR, VERIFIED, WIDE, reference
 
 TARGETS = {"here": SCALAR, "there": WIDE}
 X = np.arange(12, dtype=np.int32)
