@@ -34,9 +34,11 @@ def judge(case: int) -> Mapping[str, str | float]:
         "values differ": len(verdict.values),
         "gradients": verdict.gradients,
         "gradients differ": len(verdict.slopes),
+        "values by float64": verdict.values_by_float64,
+        "gradients by float64": verdict.slopes_by_float64,
     }
 
 
 def write_page(rows: Iterable[Mapping[str, str | float]]) -> None:
     """Write the page of a finished run."""
-    PAGE.write_text(page_of(rows), encoding="utf-8")
+    PAGE.write_text(page_of(rows, "All samples were judged."), encoding="utf-8")

@@ -4,6 +4,7 @@
     python -m oracle float32 --limit 5 --part 0/2 the first of two halves, for two processes
     python -m oracle float32 --again              only the entries in which something differed
     python -m oracle --write                      write differences.json and the page of the docs
+    python -m oracle int64 --also add 7           list one more sample, which a judge has found
 
 Run it in the folder tests/, in the environment that has torch. `hatch run judge opinfo` judges all
 samples; this is what is faster on the way there.
@@ -21,7 +22,7 @@ from typing import Any
 
 from oracle.samples import entries
 from oracle.spellings import spelling_of
-from oracle.verdicts import CLASSES, KNOWN, page_of, verdict_of
+from oracle.verdicts import CLASSES, KNOWN, known_differences, page_of, verdict_of
 
 ROOT = Path(__file__).parents[2]
 PROGRESS = ROOT / ".judges"
@@ -44,6 +45,9 @@ def survey(kind: str, keys: Sequence[str], limit: int, path: Path) -> None:
                 "gradients": verdict.gradients,
                 "values": verdict.values,
                 "slopes": verdict.slopes,
+                "values by float64": verdict.values_by_float64,
+                "gradients by float64": verdict.slopes_by_float64,
+                "limit": limit,
             }
             file.write(json.dumps(row) + "\n")
             file.flush()
@@ -77,10 +81,26 @@ def write() -> None:
                 "values differ": len(row["values"]),
                 "gradients": row["gradients"],
                 "gradients differ": len(row["slopes"]),
+                "values by float64": row["values by float64"],
+                "gradients by float64": row["gradients by float64"],
             }
         )
     KNOWN.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    PAGE.write_text(page_of(totals), encoding="utf-8")
+    limits = {row["class"]: row["limit"] for row in rows()}
+    said = ", ".join(f"{limits[kind]} ({kind})" for kind in CLASSES if kind in limits)
+    scope = f"This is a survey: of each entry at most so many samples were judged: {said}."
+    PAGE.write_text(page_of(totals, scope), encoding="utf-8")
+
+
+def also(key: str, kind: str, index: int) -> None:
+    """List one sample that differs beside those of the survey, which are counted in the page."""
+    verdict = verdict_of(key, kind, slice(index, index + 1))
+    known = known_differences()
+    found = {str(i): f"gradient: {why}" for i, why in verdict.slopes.items()}
+    found |= {str(i): why for i, why in verdict.values.items()}
+    if found:
+        known[f"{key} {kind}"] = known.get(f"{key} {kind}", {}) | found
+        KNOWN.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def main() -> None:
@@ -91,10 +111,14 @@ def main() -> None:
     parser.add_argument("--part", default="0/1", help="which part of the entries")
     parser.add_argument("--again", action="store_true", help="what differed, or was not judged")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--also", nargs=2, metavar=("ENTRY", "SAMPLE"), help="list it too")
     chosen = parser.parse_args()
     PROGRESS.mkdir(exist_ok=True)
     if chosen.write:
         write()
+        return
+    if chosen.also is not None:
+        also(chosen.also[0], chosen.kind, int(chosen.also[1]))
         return
     mine, parts = map(int, chosen.part.split("/"))
     keys = [key for key in entries() if spelling_of(key) is not None]

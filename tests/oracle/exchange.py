@@ -29,6 +29,9 @@ OURS: dict[torch.dtype, DType] = {
 }
 THEIRS = {ours: theirs for theirs, ours in OURS.items()}
 
+MOST_AXES = 64
+"""Arrays of NumPy, by way of which tensors come here, have no more axes."""
+
 
 class NotRepresentableError(Exception):
     """A sample holds what no Tensor of ours can be: a complex number, a sparse tensor."""
@@ -38,6 +41,8 @@ def our_tensor(tensor: torch.Tensor, device: str) -> Tensor:
     """Return a tensor of ours with the values of one of torch."""
     if tensor.dtype not in OURS:
         raise NotRepresentableError(f"{tensor.dtype}")
+    if tensor.ndim > MOST_AXES:
+        raise NotRepresentableError(f"{tensor.ndim} axes")
     if tensor.layout is not torch.strided:
         raise NotRepresentableError(f"{tensor.layout}")
     plain = tensor.detach().resolve_neg().contiguous()

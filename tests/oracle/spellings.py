@@ -517,7 +517,9 @@ SPELLINGS: dict[str, Spelling] = {
         "msort": lambda x: x.sort(0)[0],
         "argwhere": lambda x: x.nonzero(),
         "nonzero": lambda x, as_tuple=False: (
-            tuple(p.squeeze(1) for p in x.nonzero().split(1, 1)) if as_tuple else x.nonzero()
+            tuple(p.squeeze(1) for p in _at_least(x, 1).nonzero().split(1, 1))
+            if as_tuple
+            else x.nonzero()
         ),
         "nonzero_static": lambda x, size, fill_value=-1: x.nonzero(size, fill_value),
         # Creation.

@@ -14,6 +14,7 @@ from oracle.comparing import Outcome, compare, must_raise
 from oracle.samples import entries, errors_of, samples_of, spread
 from oracle.spellings import spelling_of
 from oracle.unmapped import UNMAPPED
+from tiny_tensor import Tensor
 
 KNOWN = Path(__file__).parent / "differences.json"
 """Samples that are known to differ, by entry and class, each with what is different."""
@@ -21,6 +22,14 @@ DTYPES = {
     name: getattr(torch, name) for name in ("float32", "int64", "bool", "float16", "bfloat16")
 }
 CLASSES = (*DTYPES, "errors")
+NUMBERS = (
+    "samples",
+    "values by float64",
+    "values differ",
+    "gradients",
+    "gradients by float64",
+    "gradients differ",
+)
 NO_COUNTERPART = "not written yet"
 
 
@@ -32,6 +41,8 @@ class Verdict:
     gradients: int
     values: Mapping[int, str]
     slopes: Mapping[int, str]
+    values_by_float64: int = 0
+    slopes_by_float64: int = 0
 
 
 def verdict_of(key: str, kind: str, chosen: slice | int) -> Verdict:
@@ -43,8 +54,9 @@ def verdict_of(key: str, kind: str, chosen: slice | int) -> Verdict:
     if kind == "errors":
         calls = errors_of(key)
         for i in _numbers(chosen, len(calls)):
-            trouble = must_raise(spelling, calls[i][0])
-            outcomes[i] = Outcome(trouble and f"{trouble}; torch says {calls[i][1]}", None, False)
+            found = must_raise(spelling, calls[i][0])
+            trouble = found.values and f"{found.values}; torch says {calls[i][1]}"
+            outcomes[i] = Outcome(trouble, None, False, found.applies)
     else:
         wanted = kind == "float32"
         samples = samples_of(key, DTYPES[kind], gradient=wanted)
@@ -56,6 +68,8 @@ def verdict_of(key: str, kind: str, chosen: slice | int) -> Verdict:
         sum(outcome.has_gradient for outcome in asked.values()),
         {i: o.values for i, o in asked.items() if o.values is not None},
         {i: o.gradient for i, o in asked.items() if o.has_gradient and o.gradient is not None},
+        sum(o.by_float64[0] and o.values is None for o in asked.values()),
+        sum(o.by_float64[1] and o.gradient is None for o in asked.values()),
     )
 
 
@@ -73,14 +87,19 @@ def known_differences() -> dict[str, dict[str, str]]:
     return found
 
 
-def page_of(rows: Iterable[Mapping[str, str | float]]) -> str:
-    """Return the page: totals, what differs and why, and what has no counterpart."""
+def page_of(rows: Iterable[Mapping[str, str | float]], scope: str) -> str:
+    """Return the page: totals, what differs and why, and what has no counterpart.
+
+    Args:
+        rows: the numbers of entries and classes.
+        scope: a sentence that says how much of the database was judged.
+    """
     totals: dict[str, Counter[str]] = defaultdict(Counter)
-    numbers = ("samples", "values differ", "gradients", "gradients differ")
+    numbers = NUMBERS
     for row in rows:
         for number in numbers:
             totals[str(row["class"])][number] += int(row[number])
-    lines = ["# Agreement with torch", "", *_introduction(), "", *_totals(totals), ""]
+    lines = ["# Agreement with torch", "", *_introduction(scope), "", *_totals(totals), ""]
     lines += ["## What differs", "", "| entry | class | samples | first of them |"]
     lines += ["| --- | --- | --- | --- |"]
     for name, found in sorted(known_differences().items()):
@@ -104,26 +123,40 @@ def unmapped() -> dict[str, str]:
     return {name: UNMAPPED.get(name, NO_COUNTERPART) for name in names - mapped}
 
 
-def _introduction() -> list[str]:
+def composed_names() -> list[str]:
+    """Return the mapped names of which no method of the same name exists here."""
+    return [name for name in mapped_names() if not hasattr(Tensor, name.split(".")[-1])]
+
+
+def _introduction(scope: str) -> list[str]:
     names = {entry.name for entry in entries().values()}
+    mapped, composed = mapped_names(), composed_names()
     return [
-        f"Torch {torch.__version__.split('+')[0]} and we are given the same calls: "
-        f"{len(mapped_names())} of the {len(names)} names of its OpInfo database are spelled here.",
-        "Values agree when they are within torch's own tolerances of its result, or of its",
-        "result in float64, or are no further from that than twice its own error. Gradients are",
-        "compared in float32. Of random functions only shape and dtype are compared. Made by",
-        "`hatch run judge opinfo`.",
+        f"Torch {torch.__version__.split('+')[0]} and we are given the same calls. {scope}",
+        "",
+        f"{len(mapped)} of the {len(names)} names of its OpInfo database are mapped:",
+        f"{len(mapped) - len(composed)} to a method of the same name, and {len(composed)} to a",
+        "spelling in `tests/oracle/` made of other methods. The latter show that the parts are",
+        "right, not that the function is there to be called.",
+        "",
+        "Strictly means within torch's own tolerances of its result. What does not may still agree",
+        "with torch's float64 result within them, or be no further from it than torch is: the",
+        "second share counts these too. Random functions agree when shape and dtype do. Samples",
+        "that need complex numbers or other layouts, and errors of calls on plain numbers or with",
+        "`out=`, are left out of the counts. Of `topk`, `kthvalue` and `lstsq` the first result is",
+        "compared.",
     ]
 
 
 def _totals(totals: Mapping[str, Counter[str]]) -> list[str]:
-    lines = ["| class | samples | agree, % | gradients | agree, % |", "| --- |" + " --- |" * 4]
+    head = "class | samples | strictly, % | agree, % | gradients | strictly, % | agree, %"
+    lines = [f"| {head} |", "| --- |" + " --- |" * 6]
     for kind in CLASSES:
-        count = totals[kind]
-        shares = [
-            f"{100 - 100 * count[bad] / count[of]:.2f}" if count[of] else ""
-            for of, bad in (("samples", "values differ"), ("gradients", "gradients differ"))
-        ]
-        slopes = str(count["gradients"]) if count["gradients"] else ""
-        lines.append(f"| {kind} | {count['samples']} | {shares[0]} | {slopes} | {shares[1]} |")
+        cells = [kind]
+        for of, what in (("samples", "values"), ("gradients", "gradients")):
+            count, bad = totals[kind][of], totals[kind][f"{what} differ"]
+            loose = totals[kind][f"{what} by float64"]
+            cells.append(str(count) if count else "")
+            cells += [f"{100 - 100 * n / count:.2f}" if count else "" for n in (bad + loose, bad)]
+        lines.append(f"| {' | '.join(cells)} |")
     return lines

@@ -97,6 +97,7 @@ def test_medians(axis: int | None) -> None:
 def test_neighbours() -> None:
     for n in (0, 1, 3):
         assert np.array_equal(Tensor(COARSE).diff(n, 0).numpy(), np.diff(COARSE, n, 0))
+    assert Tensor([1, 2]).diff(0, prepend=Tensor([5])).tolist() == [1, 2]
     places = np.sort(RANDOM.rand(5))
     assert Tensor(NUMBERS).trapezoid().numpy() == pytest.approx(np.trapezoid(NUMBERS))
     found = Tensor(NUMBERS).trapezoid(Tensor(places)).numpy()

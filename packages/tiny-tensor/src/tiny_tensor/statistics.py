@@ -432,6 +432,8 @@ class StatisticsMethods(ProductMethods):
                 why="a number of times is 0 or more.",
                 fix="choose another number; cumsum() goes the other way.",
             )
+        if n == 0:  # nothing is joined either, as in NumPy
+            return self
         place = self._resolve_axis(axis)
         x = self
         if prepend is not None:
