@@ -32,9 +32,7 @@ class LikeMethods(CreationMethods):
             [7, 7]
         """
         wanted = self.dtype if dtype is None else concrete_dtype(dtype)
-        return self._from_nothing(
-            broadcast(constant(fill_value, wanted), self.shape), self._device
-        )
+        return self._from_nothing(broadcast(constant(fill_value, wanted), self.shape), self._device)
 
     def const_like(self, value: Scalar, dtype: DType | str | None = None) -> Self:
         """Another name of `full_like`."""
