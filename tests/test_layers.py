@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -61,12 +62,17 @@ def source_of(package: str, path: str, text: str) -> Source:
     return Source(package, path, text, ast.parse(text))
 
 
-def all_sources() -> Iterator[tuple[Path, Source]]:
-    """Yield every source of every package."""
+@cache
+def all_sources() -> tuple[tuple[Path, Source], ...]:
+    """Return every source of every package, each parsed once."""
+    sources = []
     for folder in sorted(ROOT.glob("packages/*/src/*")):
         for path in sorted(folder.rglob("*.py")):
             relative = path.relative_to(folder).as_posix()
-            yield path, source_of(folder.name, relative, path.read_text(encoding="utf-8"))
+            sources.append(
+                (path, source_of(folder.name, relative, path.read_text(encoding="utf-8")))
+            )
+    return tuple(sources)
 
 
 def imports_of(tree: ast.Module) -> Iterator[tuple[int, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -272,6 +273,28 @@ def test_threads_that_build_and_rewrite_get_the_same_nodes() -> None:
         worker.join()
     assert len(results) == 8
     assert len(set(results)) == 1
+
+
+def test_threads_that_build_what_others_drop_get_the_same_node() -> None:
+    sources = (value(1), value(2))
+    differ: list[int] = []
+
+    def work() -> None:
+        for number in range(50_000):
+            if make(Op.ADD, None, sources) is not make(Op.ADD, None, sources):
+                differ.append(number)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)  # look for a switch inside of what must not be interrupted
+    try:
+        workers = [threading.Thread(target=work) for _ in range(4)]
+        for worker in workers:
+            worker.start()
+        for worker in workers:
+            worker.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert not differ
 
 
 def test_sets_of_rules_add() -> None:

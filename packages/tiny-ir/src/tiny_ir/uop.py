@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import struct
 from collections.abc import Sequence
+from threading import RLock
 from typing import Any, Union
 from weakref import ref
 
@@ -296,9 +298,20 @@ _SHAPE_RULES = {op: row.shape_of for op, row in OP_TABLE.items()}
 _NAN = math.nan
 
 
+_REMOVING = RLock()
+"""Held from the look at a dead entry to its removal: another thread may enter a node in between."""
+if hasattr(os, "register_at_fork"):  # a child has no thread that would let go of it
+    os.register_at_fork(
+        before=_REMOVING.acquire,
+        after_in_parent=_REMOVING.release,
+        after_in_child=_REMOVING.release,
+    )
+
+
 def _forget(reference: _Reference) -> None:
-    if reference.table.get(reference.key) is reference:
-        del reference.table[reference.key]
+    with _REMOVING:
+        if reference.table.get(reference.key) is reference:
+            del reference.table[reference.key]
 
 
 def make(
@@ -379,8 +392,7 @@ def _entered(node: UOp, reference: _Reference) -> UOp:
         other = present()
         if other is not None:
             return other
-        if table.get(key) is present:
-            del table[key]
+        _forget(present)
 
 
 def const(dtype: DType, value: Scalar) -> UOp:
