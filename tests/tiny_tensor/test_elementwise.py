@@ -350,3 +350,9 @@ def test_mistakes_are_named_at_the_call() -> None:
 def test_a_tensor_is_hashed_by_identity() -> None:
     x, y = Tensor([1]), Tensor([1])
     assert len({x, y, x}) == 2
+
+
+@pytest.mark.parametrize("name", ["bool", "uint8", "int8"])
+def test_the_magnitude_of_an_operator_is_that_of_numpy(name: str) -> None:
+    values = numbers(name)
+    assert_bits(abs(Tensor(values)), abs(values))

@@ -273,6 +273,8 @@ class ArithmeticMethods(CastMethods):
         return self._binary(Op.MIN, other)
 
     def _magnitude(self) -> Self:
+        if self.dtype.is_bool or self.dtype.is_unsigned:
+            return self
         return self._apply(self.uop.maximum(self.uop.alu(Op.NEG)))
 
 

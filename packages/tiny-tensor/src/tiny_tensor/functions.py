@@ -308,7 +308,7 @@ class FunctionMethods(ElementwiseMethods):
             >>> Tensor([-3, 3]).abs().tolist()
             [3, 3]
         """
-        return self if self.dtype.is_bool or self.dtype.is_unsigned else self._magnitude()
+        return self._magnitude()
 
     def sign(self) -> Self:
         """-1, 0 or 1; NaN stays NaN."""
