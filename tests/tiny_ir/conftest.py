@@ -10,6 +10,7 @@ from tiny_ir import (
     ELEMENTWISE,
     AxisKind,
     BufferArg,
+    CallArg,
     DType,
     KernelArg,
     LoopArg,
@@ -17,6 +18,7 @@ from tiny_ir import (
     ParamArg,
     RangeArg,
     RegisterArg,
+    ResultArg,
     ScratchArg,
     StateArg,
     UOp,
@@ -109,6 +111,15 @@ def recurrences() -> Sample:
     return Sample("recurrences", "graph", make(Op.SINK, None, (last, all_sums, doubled)))
 
 
+def called() -> Sample:
+    i = counted(0, 6)
+    effect = param(0, elements=6).index(i).store(param(1, elements=6).index(i) + 1.0).end(i)
+    kernel = str(make(Op.SINK, None, (effect,), KernelArg("one_more")))
+    arg = CallArg(kernel, (1,), (ResultArg(0, float32, (2, 3)),), "cpu")
+    call = make(Op.CALL, None, (param(0, elements=6).reshape((2, 3)),), arg)
+    return Sample("called", "graph", make(Op.GET, float32, (call,), 0))
+
+
 def symbolic() -> Sample:
     n = make(Op.VARIABLE, weakint, (), VariableArg("n", 1, 8))
     bound = make(Op.BIND, None, (n, const(weakint, 5)))
@@ -192,6 +203,6 @@ def samples() -> list[Sample]:
     computing = (float32, int32, dtypes.bool_, dtypes.uint64)
     return [
         *[elementwise(dtype) for dtype in computing],
-        *[movement(), storage(), recurrences(), symbolic()],
+        *[movement(), storage(), recurrences(), called(), symbolic()],
         *[matmul(), staged(), accumulator(), wide()],
     ]

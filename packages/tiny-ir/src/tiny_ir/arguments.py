@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import NamedTuple
 
+from tiny_ir.dtypes import DType
 from tiny_ir.op import Op
 
 
@@ -25,6 +26,8 @@ class AxisKind(Enum):
     """Independent iterations that become one wide value."""
     REDUCE_LANE = "reduce_lane"
     """Lanes of a reduction: a wide accumulator, combined after the loop."""
+    SCAN_LANE = "scan_lane"
+    """Lanes of steps in order: what they carry is combined into the state before each of them."""
     UNROLL = "unroll"
     """Independent or reduced iterations that become copies."""
 
@@ -122,6 +125,28 @@ class StateArg(NamedTuple):
     number: int
     position: int
     shape: tuple[int, ...]
+
+
+class ResultArg(NamedTuple):
+    """An argument that a called kernel writes: its slot, and what it is afterwards."""
+
+    slot: int
+    dtype: DType
+    shape: tuple[int, ...]
+
+
+class CallArg(NamedTuple):
+    """A kernel that a user wrote, by its content.
+
+    `kernel` is the text of its SINK, whose PARAMs are numbered by slot. Source i of the CALL is
+    what the memory of slot `inputs[i]` holds before; memory of other slots holds anything. GET n is
+    what `results[n]` says of the memory afterwards.
+    """
+
+    kernel: str
+    inputs: tuple[int, ...]
+    results: tuple[ResultArg, ...]
+    device: str
 
 
 class KernelArg(NamedTuple):

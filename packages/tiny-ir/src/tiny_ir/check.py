@@ -126,6 +126,7 @@ _ARGUMENTS: Mapping[Op, type | tuple[type, ...]] = MappingProxyType(
         Op.REDUCE: arguments.ReduceArg,
         Op.LOOP: arguments.LoopArg,
         Op.SCAN: arguments.LoopArg,
+        Op.CALL: arguments.CallArg,
         Op.GET: int,
         Op.INDEX: (int, type(None)),
         Op.SCATTER: (Op, type(None)),
@@ -338,10 +339,34 @@ def _recurrence(node: UOp) -> Fault | None:
     return None
 
 
+def _call(node: UOp) -> Fault | None:
+    arg = node.arg
+    if len(arg.inputs) != len(node.src) or len(set(arg.inputs)) != len(arg.inputs):
+        return Fault("the number of its sources is not that of its inputs.", "count both again.")
+    if not arg.results:
+        return Fault("it writes nothing.", "store to an argument in the kernel.")
+    firsts = dict(zip(arg.inputs, node.src, strict=True))
+    for result in arg.results:
+        first = firsts.get(result.slot)
+        if first is not None and (first.dtype, first.shape) != (result.dtype, result.shape):
+            return Fault(
+                f"argument {result.slot} begins as {first!r} and becomes {result}.",
+                "an argument keeps its dtype and shape.",
+            )
+    return None
+
+
 def _get(node: UOp) -> Fault | None:
     recurrence = node.src[0]
+    if recurrence.op is Op.CALL:
+        results = recurrence.arg.results
+        if not 0 <= node.arg < len(results):
+            return Fault(f"there is no result {node.arg}.", "count what the kernel writes.")
+        if node.dtype is not results[node.arg].dtype:
+            return Fault("the result has another dtype.", f"{results[node.arg].dtype.name}.")
+        return None
     if recurrence.op is not Op.LOOP and recurrence.op is not Op.SCAN:
-        return Fault(f"{recurrence!r} has no results.", "take results of LOOP or SCAN.")
+        return Fault(f"{recurrence!r} has no results.", "take results of LOOP, SCAN or CALL.")
     states = recurrence.arg.states
     if not 0 <= node.arg < states + recurrence.arg.outputs:
         return Fault(f"there is no result {node.arg}.", "count its states, then its outputs.")
@@ -546,6 +571,7 @@ _CHECKS: Mapping[Op, Check] = MappingProxyType(
         Op.REDUCE: _reduce,
         Op.LOOP: _recurrence,
         Op.SCAN: _recurrence,
+        Op.CALL: _call,
         Op.GET: _get,
         Op.INDEX: _index,
         Op.SCATTER: _scatter,

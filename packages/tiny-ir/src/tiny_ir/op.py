@@ -91,6 +91,7 @@ class Op(Enum):
     REDUCE = auto()
     LOOP = auto()
     SCAN = auto()
+    CALL = auto()
     GET = auto()
     INDEX = auto()
     SCATTER = auto()

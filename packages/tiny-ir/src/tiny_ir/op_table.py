@@ -151,6 +151,7 @@ OP_TABLE: dict[Op, OpRow] = {
     Op.REDUCE: OpRow(1, None, _first, shapes.reduce, EVERYWHERE),
     Op.LOOP: OpRow(3, None, _void, shapes.scalar, ONLY_GRAPH),
     Op.SCAN: OpRow(3, None, _void, shapes.scalar, ONLY_GRAPH),
+    Op.CALL: OpRow(0, None, _void, shapes.scalar, ONLY_GRAPH),
     Op.GET: OpRow(1, 1, None, shapes.get, ONLY_GRAPH),
     Op.INDEX: OpRow(1, None, _first, shapes.index, EVERYWHERE),
     Op.SCATTER: OpRow(3, None, _first, shapes.first, ONLY_GRAPH),

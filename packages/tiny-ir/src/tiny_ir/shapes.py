@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from tiny_ir.arguments import LoopArg
+from tiny_ir.arguments import CallArg, LoopArg, ResultArg
 from tiny_ir.errors import AxisError, ShapeError
 from tiny_ir.sizes import (
     Shape,
@@ -179,8 +179,14 @@ def reduce(src: tuple[UOp, ...], arg: Any) -> Shape:
 
 
 def get(src: tuple[UOp, ...], arg: Any) -> Shape:
-    """One result of a recurrence: a final state, or an output with the steps as first axis."""
+    """One result of a recurrence: a final state, or an output with the steps as first axis.
+
+    Or one of a CALL, which says its shape.
+    """
     recurrence = src[0]
+    if isinstance(recurrence.arg, CallArg):
+        result: ResultArg = recurrence.arg.results[arg]
+        return result.shape
     loop: LoopArg = recurrence.arg
     number: int = arg
     if number < loop.states:

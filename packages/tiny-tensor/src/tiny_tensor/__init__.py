@@ -1,6 +1,7 @@
 """A lazy tensor library that compiles itself."""
 
 from tiny_ir import DType, TinyError, dtypes
+from tiny_tensor.custom_kernels import kernel_axis
 from tiny_tensor.jit import TinyJit, jit
 from tiny_tensor.session import Session, current_session
 from tiny_tensor.tensor import Tensor
@@ -16,4 +17,5 @@ __all__ = [
     "current_session",
     "dtypes",
     "jit",
+    "kernel_axis",
 ]

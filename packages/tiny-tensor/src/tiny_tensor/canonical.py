@@ -45,7 +45,7 @@ def canonical_of(sink: UOp) -> Canonical:
     """Number buffers and bound values in the order in which the graph meets them.
 
     Raises:
-        ArgumentError: a variable is not bound to a number.
+        ArgumentError: a variable is not bound to a number, or a placeholder has no data.
     """
     numbering = _Numbering()
     plain = _without_marks(sink)
@@ -87,6 +87,12 @@ class _Numbering:
         for node in toposort((sink,)):
             if node in done:
                 continue
+            if node.op is Op.PARAM:
+                raise ArgumentError(
+                    f"the placeholder for argument {node.arg.slot} has no data.",
+                    why="it stands for a tensor that is given when the body is called.",
+                    fix="pass what was computed from it as fxn=... to call().",
+                )
             if node.op is Op.BUFFER:
                 arg = ParamArg(len(self.buffers), node.arg.elements, node.arg.device)
                 done[node] = make(Op.PARAM, node.dtype, (), arg)

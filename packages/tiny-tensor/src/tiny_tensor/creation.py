@@ -111,7 +111,19 @@ class CreationMethods(TensorCore):
         place = session.device_name(device)
         kept = session.default_float if dtype is None else concrete_dtype(dtype)
         like = broadcast(const(kept, 0), sizes)
-        return cls._from_uop(session.new_place(like, place)[1], place)
+        buffer, node = session.new_place(like, place)
+        session.unwritten.add(buffer)
+        return cls._from_uop(node, place)
+
+    @classmethod
+    def invalids(
+        cls,
+        *shape: Sizes,
+        dtype: DType | str | None = None,
+        device: str | None = None,
+    ) -> Self:
+        """Another name of `empty`: memory for a kernel to write (see `custom_kernel`)."""
+        return cls.empty(*shape, dtype=dtype, device=device)
 
     @classmethod
     def arange(

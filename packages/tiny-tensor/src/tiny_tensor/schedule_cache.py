@@ -155,6 +155,8 @@ class ScheduleCache:
                 names[node.arg.device] = None
             elif node.op is Op.COPY:
                 names[node.arg] = None
+            elif node.op is Op.CALL:
+                names[node.arg.device] = None
         return {name: self._session.device(name) for name in names}
 
     @staticmethod

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextvars import ContextVar
 from threading import RLock
 from typing import TYPE_CHECKING, Self
-from weakref import WeakKeyDictionary, ref
+from weakref import WeakKeyDictionary, WeakSet, ref
 
 from tiny_ir import BufferArg, DeviceError, DType, Op, UOp, make, product, toposort
 from tiny_plugin import (
@@ -104,6 +104,8 @@ class Session:
         self._memories: WeakKeyDictionary[UOp, Allocation] = WeakKeyDictionary()
         # What has been computed already, and the memory that holds it.
         self.finished = Finished()
+        # BUFFERs made without content: while they have no memory, nobody has written them.
+        self.unwritten: WeakSet[UOp] = WeakSet()
         self.history = History()
         self.custom_gradients = CustomGradients()
         self._live: dict[int, ref[TensorCore]] = {}

@@ -40,6 +40,7 @@ from tiny_tensor.broadcast import broadcast
 from tiny_tensor.creation import constant
 from tiny_tensor.decompositions import DecompositionMethods
 from tiny_tensor.describing import DescribingMethods
+from tiny_tensor.custom_kernels import KernelMethods
 from tiny_tensor.exchange import ExchangeMethods
 from tiny_tensor.fourier import FourierMethods
 from tiny_tensor.gradient import GradientMethods
@@ -71,6 +72,7 @@ class Tensor(
     """An array of elements of one dtype on one device; computed when its data is asked for.
 
     Args:
+    KernelMethods,
         data: a Python number, nested lists of them, bytes, a NumPy array, or another Tensor.
         device: where it lives; by default the device of the Session.
         dtype: by default bool, int32 (int64 where numbers are large) or the default float for

@@ -38,7 +38,7 @@ from tiny_ir import (
     size_node,
 )
 
-_NEVER_CARRIED = (Op.LOOP, Op.SCAN, Op.SCATTER, Op.COPY)
+_NEVER_CARRIED = (Op.LOOP, Op.SCAN, Op.SCATTER, Op.COPY, Op.CALL)
 TABLES = (*MEMORY, Op.CONST, Op.STATE)
 """What a gather reads from without memory of its own."""
 
@@ -80,6 +80,8 @@ class FindPlaces:
 
     # The first pass: who needs what, and where.
 
+        self._calls: set[UOp] = set()
+        self._first_ranges: dict[tuple[UOp, int], tuple[UOp, ...]] = {}
     def find_places(self) -> None:
         """Collect the places of every node, consumers first, and decide which are stored."""
         work: dict[UOp, Work] = {}
@@ -112,12 +114,16 @@ class FindPlaces:
                 needs = [need for place in computed_at for need in self._sources(node, place)]
             for source, at in needs:
                 self._need(source, at)
+            elif node.op is Op.CALL:
+                self._calls.add(node)
+                needs = self._arguments(node)
 
     def _computed_at(self, node: UOp, places: list[Place], work: Work) -> list[Place]:
         """The places at which a node is computed; elsewhere it is read from its memory."""
         whole = self._whole.get(node)
         if whole is not None:
-            if any(place.kernel is not whole for place in places) and not self._is_view(node):
+            is_read = node in self._forced or not self._is_view(node)
+            if is_read and any(place.kernel is not whole for place in places):
                 # The value has memory anyway: every other reader reads it there.
                 self._memory[node] = self.versions.readable_after(whole.src[0], whole)
                 return [place for place in places if place.kernel is whole]
@@ -218,6 +224,20 @@ class FindPlaces:
             needed.append((table, place._replace(indices=(ZERO,) * len(table.shape))))
         return needed
 
+    def _arguments(self, call: UOp) -> list[tuple[UOp, Place]]:
+        """What a called kernel takes, and where: what it only reads is in memory, row by row."""
+        written = {result.slot for result in call.arg.results}
+        needs: list[tuple[UOp, Place]] = []
+        for slot, source in zip(call.arg.inputs, call.src, strict=True):
+            if slot in written:
+                ranges = self._new_ranges(source.shape, AxisKind.LOOP)
+                self._first_ranges[(call, slot)] = ranges
+                needs.append((source, Place(call, ranges, TRUE, ranges)))
+            elif not self._is_whole(source):
+                self._forced.add(source)
+                needs.append((source, Place(call, (ZERO,) * len(source.shape), TRUE, ())))
+        return needs
+
     def _scatter_sources(self, node: UOp, place: Place) -> list[tuple[UOp, Place]]:
         base, value, *positions = node.src
         ranges = self._ranges_for(node, place)
@@ -299,6 +319,8 @@ def not_carried(node: UOp) -> UnsupportedError:
     return UnsupportedError(
         f"a {node.op.name} of shape {node.shape} stands inside a recurrence.",
         why="it needs memory of its own at every step, which a loop body cannot have.",
+        elif node.op is Op.CALL:
+            devices[node] = node.arg.device
         fix="compute it before the recurrence, or from values that do not depend on it; a SCATTER "
         "may be the next value of the state that it scatters into.",
     )

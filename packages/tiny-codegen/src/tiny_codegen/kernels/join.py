@@ -43,7 +43,9 @@ class _Nest:
 
 def _nest_of(kernel: Kernel) -> _Nest | None:
     """The loops and stores of an elementwise kernel; None for any other."""
-    if kernel.sink is None or len(kernel.sink.src) != 1 or kernel.sink.src[0].op is not Op.END:
+    if kernel.sink is None or kernel.is_called or len(kernel.sink.src) != 1:
+        return None
+    if kernel.sink.src[0].op is not Op.END:
         return None
     end = kernel.sink.src[0]
     stores = [source for source in end.src if source.op is not Op.RANGE]

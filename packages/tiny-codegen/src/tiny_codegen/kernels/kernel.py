@@ -26,6 +26,7 @@ class Kernel:
         store: the graph's STORE that it carries out; None where it fills temporaries.
         base: what its slot holds before it runs: the writes that come first.
         copies: the PARAM that is copied, where `sink` is None.
+        is_called: a user wrote it: no part of it moves to another kernel.
         reads: the PARAMs it reads.
         targets: the PARAMs it stores to.
     """
@@ -35,6 +36,7 @@ class Kernel:
     store: UOp | None = None
     base: frozenset[UOp] = frozenset()
     copies: UOp | None = None
+    is_called: bool = False
     reads: tuple[UOp, ...] = field(init=False)
     targets: tuple[UOp, ...] = field(init=False)
 

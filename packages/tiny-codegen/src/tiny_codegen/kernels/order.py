@@ -7,7 +7,7 @@ other, the old bytes are copied first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tiny_codegen.kernels.find_places import Temporary
 from tiny_codegen.kernels.join import join
@@ -166,10 +166,10 @@ def _snapshot(
     temporaries.append(Temporary(slot, buffer.dtype, arg.elements, arg.device))
     old = kernels[reader]
     if old.sink is None:
-        kernels[reader] = Kernel(None, old.writes, old.store, old.base, copy)
+        kernels[reader] = replace(old, copies=copy)
     else:
         sink = _with_reads_from(old.sink, buffer, copy)
-        kernels[reader] = Kernel(sink, old.writes, old.store, old.base)
+        kernels[reader] = replace(old, sink=sink)
     axis = make(Op.RANGE, None, (const(dtypes.weakint, arg.elements),), RangeArg(0, AxisKind.LOOP))
     effect = copy.index(axis).store(buffer.index(axis)).end(axis)
     sink = make(Op.SINK, None, (effect,), KernelArg(f"copy_{arg.elements}"))
@@ -224,5 +224,5 @@ def _with_slots(kernel: Kernel, versions: dict[UOp, Version]) -> Kernel:
         return kernel
     if kernel.sink is None:
         assert kernel.copies is not None
-        return Kernel(None, kernel.writes, kernel.store, kernel.base, replacements[kernel.copies])
-    return Kernel(substitute(kernel.sink, replacements), kernel.writes, kernel.store, kernel.base)
+        return replace(kernel, copies=replacements[kernel.copies])
+    return replace(kernel, sink=substitute(kernel.sink, replacements))

@@ -43,8 +43,10 @@ from tiny_ir import (
     bounds,
     const,
     make,
+    parse,
     rebuild,
     size_node,
+    substitute,
     toposort,
 )
 
@@ -91,6 +93,8 @@ class _BuildKernels(FindPlaces):
         for node in self.nodes:
             if node in self._recurrences:
                 self._build_recurrence(node)
+            elif node in self._calls:
+                self._build_call(node)
             elif node in self._memory and node not in self._whole:
                 self._build_stored(node)
             elif node.op is Op.STORE and node in self._ranges_of:
@@ -141,6 +145,30 @@ class _BuildKernels(FindPlaces):
         self._add_kernel(memory, offset, initial, place.indices)
         ranges = self._ranges_for(node, place)
         inner = place._replace(indices=ranges, scope=ranges)
+    def _build_call(self, node: UOp) -> None:
+        """A kernel that a user wrote: its PARAMs become memory, and what it writes is filled."""
+        gets = {
+            get.arg: memory
+            for get, memory in self._memory.items()
+            if get.op is Op.GET and get.src[0] is node
+        }
+        memories: dict[int, UOp] = {}
+        for number, (slot, dtype, shape) in enumerate(node.arg.results):
+            memories[slot] = gets.get(number) or self._new_memory(
+                dtype, elements_of(shape), node.arg.device
+            )
+        for slot, source in zip(node.arg.inputs, node.src, strict=True):
+            if slot not in memories:
+                memories[slot] = self._memory.get(source) or self.versions.readable(source)
+            elif 0 not in source.shape:
+                ranges = self._first_ranges[(node, slot)]
+                first = self._element(source, Place(node, ranges, TRUE, ranges))
+                self._add_kernel(memories[slot], flat_offset(ranges, source.shape), first, ranges)
+        kernel = parse(node.arg.kernel)
+        params = {at: memories[at.arg.slot] for at in toposort((kernel,)) if at.op is Op.PARAM}
+        slots = tuple(slot_of(memories[result.slot]) for result in node.arg.results)
+        self._add(Kernel(substitute(kernel, params), slots, is_called=True))
+
         indices = []
         valid = TRUE
         for axis, source in enumerate(positions):

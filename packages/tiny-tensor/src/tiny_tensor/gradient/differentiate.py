@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from tiny_ir import GradientError, Op, UOp
 from tiny_tensor.gradient.arithmetic import ARITHMETIC_GRADIENTS
-from tiny_tensor.gradient.custom import custom
+from tiny_tensor.gradient.custom import custom, no_gradient_of_call
 from tiny_tensor.gradient.functions import FUNCTION_GRADIENTS
 from tiny_tensor.gradient.indexing import gather, scatter
 from tiny_tensor.gradient.memory import MEMORY_GRADIENTS
@@ -84,6 +84,8 @@ def gradients_of(
                 pairs = recurrence(node, results.pop(node), on_path, wanted, gradients_of)
         elif node in reached:
             gradient = reached[node] if node in wanted else reached.pop(node)
+            if node.op is Op.GET and node.src[0].op is Op.CALL:
+                raise no_gradient_of_call()
             if node.op is Op.GET:
                 results.setdefault(node.src[0], {})[node.arg] = gradient
             elif node.op is Op.BUFFER:

@@ -288,7 +288,7 @@ class Batch:
         if op in RECURRENCES:
             self._recurrence(node)
             return None
-        if op is Op.GET:
+        if op is Op.GET and node.src[0].op is not Op.CALL:
             return self._result(node)
         if op is Op.AFTER:
             return self._after(node)

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from tiny_ir import ELEMENTWISE, MOVEMENT, GradientError, LoopArg, Op, StateArg, UOp, const, make
+from tiny_tensor.gradient.custom import no_gradient_of_call
 from tiny_tensor.gradient.differentiate import GRADIENTS, Origin, gradients_of, no_origin
 from tiny_tensor.gradient.rule import spread, sum_over, zeros
 from tiny_tensor.scan import RECURRENCES
@@ -160,6 +161,11 @@ class Forward:
             return None if made is None else self._known[made]
         if op in RECURRENCES:
             self._results[node] = self._recurrence(node)
+            return None
+        if op is Op.CALL:
+            if any(self._known.get(source) is not None for source in node.src):
+                raise no_gradient_of_call()
+            self._results[node] = {}
             return None
         if op is Op.GET:
             return self._results[node.src[0]].get(node.arg)
