@@ -12,6 +12,8 @@ from tiny_codegen.kernels.memory_versions import (
     TRANSPARENT,
     MemoryVersions,
     direct_stores,
+    made_by,
+    orders_of,
     whole_stores,
 )
 from tiny_codegen.kernels.places import Place
@@ -21,6 +23,7 @@ from tiny_codegen.kernels.views import (
     ZERO,
     Indices,
     elements_of,
+    flat_offset,
     source_position,
 )
 from tiny_ir import (
@@ -72,16 +75,17 @@ class FindPlaces:
         )
         self._devices = devices_of(nodes)
         self._stores = [node for node in nodes if node.op is Op.STORE]
-        self._whole = whole_stores(self._stores, self.versions)
-        self._direct = direct_stores(nodes, self._stores, self.versions)
+        self._orders = orders_of(nodes)
+        self._whole = whole_stores(self._stores, self.versions, self._orders)
+        self._direct = direct_stores(nodes, self._stores, self._orders)
         self._ranges_of: dict[UOp, tuple[UOp, ...]] = {}
         self._recurrences: dict[UOp, Recurrence] = {}
+        self._calls: set[UOp] = set()
+        self._first_ranges: dict[tuple[UOp, int], tuple[UOp, ...]] = {}
         self._carried = carried_nodes(nodes)
 
     # The first pass: who needs what, and where.
 
-        self._calls: set[UOp] = set()
-        self._first_ranges: dict[tuple[UOp, int], tuple[UOp, ...]] = {}
     def find_places(self) -> None:
         """Collect the places of every node, consumers first, and decide which are stored."""
         work: dict[UOp, Work] = {}
@@ -94,8 +98,9 @@ class FindPlaces:
             view, value = store.src[0], store.src[1]
             if 0 in view.shape:
                 continue
-            if self._direct.get(value) is store:
-                self._need(value, Place(store, (), TRUE, ()))
+            made = made_by(value, self._orders)
+            if self._direct.get(made) is store:
+                self._need(made, Place(store, (), TRUE, ()))
                 continue
             indices = self._new_ranges(view.shape, AxisKind.LOOP)
             self._ranges_of[store] = indices
@@ -109,14 +114,14 @@ class FindPlaces:
             if node.op in (Op.LOOP, Op.SCAN):
                 self._recurrences[node] = Recurrence.of(node, self._new_ranges)
                 needs = self._recurrences[node].places()
+            elif node.op is Op.CALL:
+                self._calls.add(node)
+                needs = self._arguments(node)
             else:
                 computed_at = self._computed_at(node, places, work[node])
                 needs = [need for place in computed_at for need in self._sources(node, place)]
             for source, at in needs:
                 self._need(source, at)
-            elif node.op is Op.CALL:
-                self._calls.add(node)
-                needs = self._arguments(node)
 
     def _computed_at(self, node: UOp, places: list[Place], work: Work) -> list[Place]:
         """The places at which a node is computed; elsewhere it is read from its memory."""
@@ -156,6 +161,12 @@ class FindPlaces:
         elements = max(1, elements)
         self.temporaries.append(Temporary(slot, dtype, elements, device))
         return make(Op.PARAM, dtype, (), ParamArg(slot, elements, device))
+
+    def _offset(self, node: UOp, indices: Indices) -> UOp:
+        """Where in the memory of a node an element lies."""
+        order = self._orders.get(node, range(len(indices)))
+        shape = tuple([node.shape[axis] for axis in order])
+        return flat_offset([indices[axis] for axis in order], shape)
 
     def _store(self, node: UOp) -> None:
         device = self._device_of(node)
@@ -213,17 +224,6 @@ class FindPlaces:
             (source, place if source.shape else place._replace(indices=())) for source in node.src
         ]
 
-    def _index_sources(self, node: UOp, place: Place) -> list[tuple[UOp, Place]]:
-        table, *positions = node.src
-        rank = len(node.shape) - (len(table.shape) - len(positions))
-        at = place._replace(indices=place.indices[:rank])
-        needed = [(source, at if source.shape else at._replace(indices=())) for source in positions]
-        if not self._is_view(table) and table not in self._whole:
-            self._forced.add(table)
-        if not self._is_view(table):
-            needed.append((table, place._replace(indices=(ZERO,) * len(table.shape))))
-        return needed
-
     def _arguments(self, call: UOp) -> list[tuple[UOp, Place]]:
         """What a called kernel takes, and where: what it only reads is in memory, row by row."""
         written = {result.slot for result in call.arg.results}
@@ -237,6 +237,17 @@ class FindPlaces:
                 self._forced.add(source)
                 needs.append((source, Place(call, (ZERO,) * len(source.shape), TRUE, ())))
         return needs
+
+    def _index_sources(self, node: UOp, place: Place) -> list[tuple[UOp, Place]]:
+        table, *positions = node.src
+        rank = len(node.shape) - (len(table.shape) - len(positions))
+        at = place._replace(indices=place.indices[:rank])
+        needed = [(source, at if source.shape else at._replace(indices=())) for source in positions]
+        if not self._is_view(table) and table not in self._whole:
+            self._forced.add(table)
+        if not self._is_view(table):
+            needed.append((table, place._replace(indices=(ZERO,) * len(table.shape))))
+        return needed
 
     def _scatter_sources(self, node: UOp, place: Place) -> list[tuple[UOp, Place]]:
         base, value, *positions = node.src
@@ -308,6 +319,8 @@ def devices_of(nodes: Iterable[UOp]) -> dict[UOp, str | None]:
             devices[node] = node.arg.device
         elif node.op is Op.COPY:
             devices[node] = node.arg
+        elif node.op is Op.CALL:
+            devices[node] = node.arg.device
         else:
             known = (devices[source] for source in node.src)
             devices[node] = next((device for device in known if device is not None), None)
@@ -319,8 +332,6 @@ def not_carried(node: UOp) -> UnsupportedError:
     return UnsupportedError(
         f"a {node.op.name} of shape {node.shape} stands inside a recurrence.",
         why="it needs memory of its own at every step, which a loop body cannot have.",
-        elif node.op is Op.CALL:
-            devices[node] = node.arg.device
         fix="compute it before the recurrence, or from values that do not depend on it; a SCATTER "
         "may be the next value of the state that it scatters into.",
     )

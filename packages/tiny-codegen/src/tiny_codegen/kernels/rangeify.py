@@ -131,20 +131,20 @@ class _BuildKernels(FindPlaces):
         }
         device = self._device_of(node)
 
+        orders = {
+            get.arg: order
+            for get, order in self._orders.items()
+            if get.op is Op.GET and get.src[0] is node
+        }
+
         def new_memory(dtype: DType, elements: int) -> UOp:
             return self._new_memory(dtype, elements, device)
 
-        sink = kernel_of_steps(self._recurrences[node], results, self._element, new_memory)
+        sink = kernel_of_steps(self._recurrences[node], results, orders, self._element, new_memory)
         if sink is not None:
             slots = tuple(slot_of(memory) for memory in stored_to(toposort((sink,))))
             self._add(Kernel(sink, slots))
 
-    def _build_scatter(self, node: UOp, place: Place, memory: UOp, offset: UOp) -> None:
-        base, value, *positions = node.src
-        initial = self._element(base, place)
-        self._add_kernel(memory, offset, initial, place.indices)
-        ranges = self._ranges_for(node, place)
-        inner = place._replace(indices=ranges, scope=ranges)
     def _build_call(self, node: UOp) -> None:
         """A kernel that a user wrote: its PARAMs become memory, and what it writes is filled."""
         gets = {
@@ -169,6 +169,12 @@ class _BuildKernels(FindPlaces):
         slots = tuple(slot_of(memories[result.slot]) for result in node.arg.results)
         self._add(Kernel(substitute(kernel, params), slots, is_called=True))
 
+    def _build_scatter(self, node: UOp, place: Place, memory: UOp, offset: UOp) -> None:
+        base, value, *positions = node.src
+        initial = self._element(base, place)
+        self._add_kernel(memory, offset, initial, place.indices)
+        ranges = self._ranges_for(node, place)
+        inner = place._replace(indices=ranges, scope=ranges)
         indices = []
         valid = TRUE
         for axis, source in enumerate(positions):
@@ -256,7 +262,7 @@ class _BuildKernels(FindPlaces):
                 continue
             held = self._memory.get(node)
             if held is not None:
-                offset = flat_offset(place.indices, node.shape)
+                offset = self._offset(node, place.indices)
                 built[key] = element_at(held, offset, place.valid)
                 stack.pop()
                 continue
@@ -333,7 +339,7 @@ class _BuildKernels(FindPlaces):
             buffer = self._recurrences[place.kernel].held[table.arg.position]
         else:
             buffer = self._memory.get(table) or self.versions.readable(table)
-        return address_of(buffer, flat_offset(where, table.shape), valid)
+        return address_of(buffer, self._offset(table, where), valid)
 
 
 def _may_meet(a: UOp, b: UOp) -> bool:

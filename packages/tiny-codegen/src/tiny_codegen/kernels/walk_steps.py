@@ -18,7 +18,7 @@ A state that only changes at some positions is written there and nowhere else:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tiny_codegen.kernels.recurrence import Element, NewMemory, Recurrence, State, Update
@@ -39,17 +39,22 @@ from tiny_ir import (
 
 
 def kernel_of_steps(
-    recurrence: Recurrence, results: dict[int, UOp], element: Element, new_memory: NewMemory
+    recurrence: Recurrence,
+    results: Mapping[int, UOp],
+    orders: Mapping[int, tuple[int, ...]],
+    element: Element,
+    new_memory: NewMemory,
 ) -> UOp | None:
     """The kernel of a recurrence; None where it has nothing to do.
 
     Args:
         recurrence: what to compute.
         results: memory for final states, and after them for outputs, by their numbers.
+        orders: the axes of outputs that are not kept steps first, outermost first.
         element: gives the expression of a node at a place.
         new_memory: gives memory for what nobody asks for but the kernel.
     """
-    walk = _Walk(recurrence, results, element, new_memory)
+    walk = _Walk(recurrence, results, orders, element, new_memory)
     effects = walk.with_registers() if recurrence.is_pointwise else walk.with_arrays()
     if not effects:
         return None
@@ -60,7 +65,8 @@ def kernel_of_steps(
 @dataclass(slots=True)
 class _Walk:
     recurrence: Recurrence
-    results: dict[int, UOp]
+    results: Mapping[int, UOp]
+    orders: Mapping[int, tuple[int, ...]]
     element: Element
     new_memory: NewMemory
     registers: int = field(default=0)
@@ -217,7 +223,11 @@ class _Walk:
         for number, (value, ranges) in enumerate(recurrence.outputs, len(recurrence.states)):
             if number not in self.results or 0 in value.shape:
                 continue
-            offset = flat_offset((recurrence.step, *ranges), (size, *value.shape))
+            indices, shape = (recurrence.step, *ranges), (size, *value.shape)
+            order = self.orders.get(number, range(len(shape)))
+            offset = flat_offset(
+                [indices[axis] for axis in order], tuple([shape[axis] for axis in order])
+            )
             stored = (
                 self.results[number]
                 .index(offset)

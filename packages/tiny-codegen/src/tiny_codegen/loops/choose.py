@@ -24,6 +24,7 @@ from tiny_codegen.loops.lanes import FEWEST_LANES, choose_lanes
 from tiny_codegen.loops.legality import ActionError
 from tiny_codegen.loops.order_axes import best_order, reads_of_a_copy
 from tiny_codegen.loops.ranges import by_number, ranges_of, size_of_axis
+from tiny_codegen.loops.steps import peel_steps, split_steps, vectorize_steps
 from tiny_codegen.loops.tile import LATENCY, choose_tile
 from tiny_codegen.loops.work import operations_of
 from tiny_ir import AxisKind, Op, UOp, toposort
@@ -103,6 +104,8 @@ def _vectorized(root: UOp, axis: UOp, lanes: int, applied: list[str]) -> UOp:
     assert size is not None
     while lanes > size:
         lanes //= 2
+    if axis.arg.kind is AxisKind.SERIAL:
+        return _vectorized_steps(root, axis, lanes, applied)
     if lanes >= FEWEST_LANES and size % lanes and _may_shift(root, axis):
         root, _, inner = shift(root, axis, lanes)
         applied.append(f"shift {axis.arg.number} by {lanes}")
@@ -124,6 +127,19 @@ def _vectorized(root: UOp, axis: UOp, lanes: int, applied: list[str]) -> UOp:
             root = vectorize(root, inner)
         lanes //= 2
     return root
+
+
+def _vectorized_steps(root: UOp, step: UOp, lanes: int, applied: list[str]) -> UOp:
+    """Make blocks of steps lanes; what is left over is walked step by step."""
+    size = size_of_axis(step)
+    assert size is not None
+    if size % lanes:
+        root, step, _ = peel_steps(root, step, lanes)
+        applied.append(f"peel {size} at {lanes}")
+    if size > lanes:
+        root, _, step = split_steps(root, step, lanes)
+    applied.append(f"vectorize {step.arg.number} by {lanes}")
+    return vectorize_steps(root, step)
 
 
 def _may_shift(root: UOp, axis: UOp) -> bool:

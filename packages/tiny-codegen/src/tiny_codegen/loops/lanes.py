@@ -7,6 +7,7 @@ from math import prod
 from tiny_codegen.loops.accesses import stride
 from tiny_codegen.loops.order_axes import READ_AGAIN
 from tiny_codegen.loops.ranges import ranges_of, size_of_axis
+from tiny_codegen.loops.steps import may_be_prefixes
 from tiny_codegen.loops.work import Site, sites_of
 from tiny_codegen.program.widen_memory import WIDEST_STEP
 from tiny_ir import AxisKind, Op, UOp, toposort
@@ -16,6 +17,8 @@ FEWEST_LANES = 4
 """Fewer lanes than this are not worth a wide value."""
 GATHER_COST = 1.5
 """What one lane of a lane-by-lane access costs beside a scalar access."""
+STEP_COST = 2.0
+"""What one doubling of prefixes costs: moving lanes, and combining them."""
 HORIZONTAL_COST = 8.0
 """What combining the lanes of one accumulator costs, in wide operations."""
 
@@ -31,12 +34,14 @@ def choose_lanes(root: UOp, target: Target) -> tuple[UOp, int] | None:
     best: tuple[float, UOp, int] | None = None
     for axis in ranges_of(root):
         size = size_of_axis(axis)
-        if size is None or axis.arg.kind not in (AxisKind.LOOP, AxisKind.REDUCE):
+        if size is None or axis.arg.kind not in (AxisKind.LOOP, AxisKind.REDUCE, AxisKind.SERIAL):
             continue
         lanes = most
         while lanes > size:
             lanes //= 2
         if lanes < FEWEST_LANES:
+            continue
+        if axis.arg.kind is AxisKind.SERIAL and not may_be_prefixes(root, axis):
             continue
         waste = -(-size // lanes) * lanes / size
         cost = waste * sum(_site_cost(root, site, axis, lanes, packs=packs) for site in sites)
@@ -67,6 +72,8 @@ def _site_cost(root: UOp, site: Site, axis: UOp, lanes: int, *, packs: bool) -> 
         address = site.node.src[0]
         step = stride(address.src[1], axis) if address.op is Op.INDEX else 1
         cost += 1 if step == 1 else lanes * GATHER_COST
+        if axis.arg.kind is AxisKind.SERIAL and address.op is not Op.INDEX:
+            cost += STEP_COST * (lanes - 1).bit_length()
     cost *= elements
     if axis.arg.kind is AxisKind.REDUCE and axis in site.node.src[1:]:
         results = prod(size_of_axis(a) or 1 for a in site.scope if a not in site.node.src[1:])

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tiny_codegen.buffers import memory_of
+from tiny_codegen.program.combine_prefixes import ScanLanes
 from tiny_codegen.scopes import scopes_of
 from tiny_ir import (
     AxisKind,
@@ -28,7 +29,7 @@ from tiny_ir import (
 )
 from tiny_plugin import Target
 
-_LANES = (AxisKind.LANE, AxisKind.REDUCE_LANE)
+_LANES = (AxisKind.LANE, AxisKind.REDUCE_LANE, AxisKind.SCAN_LANE)
 
 
 def expand_lanes(sink: UOp, target: Target) -> UOp:
@@ -39,11 +40,14 @@ def expand_lanes(sink: UOp, target: Target) -> UOp:
 def _widened(sink: UOp) -> UOp:
     nodes = toposort((sink,))
     done = _wide_registers(nodes)
-    for node in nodes:
+    scans = ScanLanes.of(sink, nodes)
+    for node in scans.order if scans is not None else nodes:
         if node in done:
             continue
         if node.op is Op.RANGE and node.arg.kind in _LANES:
             done[node] = make(Op.IOTA, dtypes.weakint, (), int(node.src[0].arg))
+            continue
+        if scans is not None and scans.combine(node, done):
             continue
         src = tuple([done[source] for source in node.src])
         if node.op in (Op.END, Op.AFTER):
@@ -69,7 +73,8 @@ def _wide_registers(nodes: list[UOp]) -> dict[UOp, UOp]:
         memory = memory_of(node.src[0]) if node.op is Op.STORE else node
         if memory.op is not Op.REGISTER or memory in wide:
             continue
-        lanes = [int(a.src[0].arg) for a in scopes[node] if a.arg.kind is AxisKind.LANE]
+        kinds = (AxisKind.LANE, AxisKind.SCAN_LANE)
+        lanes = [int(a.src[0].arg) for a in scopes[node] if a.arg.kind in kinds]
         if lanes:
             arg = RegisterArg(memory.arg.number, tuple(lanes))
             wide[memory] = make(Op.REGISTER, memory.dtype, (), arg)
