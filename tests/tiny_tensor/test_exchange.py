@@ -248,3 +248,21 @@ def test_scipy_and_scikit_learn_work_on_tensors() -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_memory_at_an_address_is_seen_and_not_written() -> None:
+    numbers = np.arange(6, dtype=np.int16)
+    x = Tensor.from_blob(numbers.ctypes.data, (2, 3), "int16")
+    numbers[0] = 9
+    assert x.tolist() == [[9, 1, 2], [3, 4, 5]]
+    x[0] = 7
+    assert (x.tolist(), numbers.tolist()) == ([[7, 7, 7], [3, 4, 5]], [9, 1, 2, 3, 4, 5])
+    assert Tensor.from_blob(numbers.ctypes.data, (0, 3)).shape == (0, 3)
+
+
+def test_memory_at_an_address_must_be_seen_by_the_device() -> None:
+    numbers = np.arange(6, dtype=np.int16)
+    with pytest.raises(ExchangeError, match="does not see"):
+        Tensor.from_blob(numbers.ctypes.data, (2, 3), "int16", "python")
+    with pytest.raises(ArgumentError, match="no memory at 0"):
+        Tensor.from_blob(0, (1,))

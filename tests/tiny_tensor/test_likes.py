@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tiny_ir import ArgumentError, DTypeError, Op, ShapeError, VerificationError, dtypes
-from tiny_tensor import Tensor
+from tiny_ir import ArgumentError, DTypeError, Op, ShapeError, VerificationError, dtypes, toposort
+from tiny_tensor import Session, Tensor, Variable
 
 pytestmark = pytest.mark.usefixtures("session")
 
@@ -61,3 +61,18 @@ def test_ops_of_the_language_apply_to_tensors() -> None:
     assert Tensor([1]).usum(Tensor([2]), 3, 4).tolist() == [10]
     assert Tensor([2]).uprod(Tensor([3]), 4).tolist() == [24]
     assert Tensor([1.0]).ufix(2).dtype is dtypes.float32
+
+
+def test_constants_are_in_no_memory(session: Session) -> None:
+    x = Tensor.const(((1, 2), (3, 4)), "int8")
+    assert (x.tolist(), x.dtype) == ([[1, 2], [3, 4]], dtypes.int8)
+    assert not [node for node in toposort((Tensor.const((1.0, 2.0)).uop,)) if node.op is Op.BUFFER]
+    assert (Tensor.const(7).item(), Tensor.const(()).shape) == (7, (0,))
+    with pytest.raises(ShapeError):
+        Tensor.const(((1,), (2, 3)))
+
+
+def test_a_fill_may_be_known_at_launch() -> None:
+    n = Variable("n", 1, 9).bind(4)
+    assert Tensor.full((2,), n + 1).tolist() == [5, 5]
+    assert Tensor.full((2,), n, dtype="float32", buffer=False).tolist() == [4.0, 4.0]

@@ -11,6 +11,7 @@ __all__ = [
     "CompileError",
     "DTypeError",
     "DeviceError",
+    "DownloadError",
     "ExchangeError",
     "FileFormatError",
     "GradientError",
@@ -206,6 +207,12 @@ class FileFormatError(TinyError, ValueError):
     """A file that is not what it claims to be."""
 
     code = "tiny-220"
+
+
+class DownloadError(TinyError, OSError):
+    """Something on the net that could not be had."""
+
+    code = "tiny-221"
 
 
 class SettingError(TinyError, ValueError):

@@ -1,6 +1,6 @@
 """Data from Python and NumPy becomes bytes, and bytes become NumPy arrays and nested lists.
 
-NumPy is imported here only, and at its first use: `import tiny_tensor` does without it.
+NumPy is imported here only, as is ctypes, at their first use: `import tiny_tensor` does without.
 """
 
 from __future__ import annotations
@@ -191,6 +191,13 @@ def constant_array(view: memoryview, dtype: DType, shape: tuple[int, ...], owner
     # Views of an array keep it alive, so what lives as long as it does lives long enough.
     weakref.finalize(array, _let_go, owner).atexit = False
     return array.reshape(shape)
+
+
+def memory_at(address: int, nbytes: int) -> memoryview:
+    """The bytes at an address of this process."""
+    import ctypes
+
+    return memoryview((ctypes.c_ubyte * nbytes).from_address(address)).cast("B")
 
 
 def _let_go(owner: object) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class Counters:
     """Sums since the Session began; `reset` starts again.
@@ -65,3 +67,8 @@ class Counters:
             0
         """
         return {name: getattr(self, name) for name in self.__slots__}
+
+    def restore(self, sums: Mapping[str, int | float]) -> None:
+        """Set every sum to what `as_dict` gave."""
+        for name, value in sums.items():
+            setattr(self, name, value)

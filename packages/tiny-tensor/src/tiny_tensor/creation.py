@@ -14,12 +14,13 @@ from tiny_ir import (
     Shape,
     ShapeError,
     UOp,
+    bounds,
     const,
     dtypes,
     make,
 )
 from tiny_plugin import boundary
-from tiny_tensor.arrays import dtype_of_values, int_dtype, packed
+from tiny_tensor.arrays import dtype_of_values, int_dtype, nested_values, packed
 from tiny_tensor.broadcast import broadcast
 from tiny_tensor.movement import sizes_of
 from tiny_tensor.session import current_session
@@ -27,6 +28,8 @@ from tiny_tensor.tensor_core import Scalar, TensorCore, concrete_dtype
 
 Sizes: TypeAlias = int | UOp | Sequence[int | UOp]
 """One size, or all of them."""
+Constant: TypeAlias = Scalar | tuple[object, ...]
+"""A number, or nested tuples of them."""
 
 
 @boundary
@@ -39,26 +42,62 @@ class CreationMethods(TensorCore):
     def full(
         cls,
         shape: Sizes,
-        fill_value: Scalar,
+        fill_value: Scalar | UOp,
         dtype: DType | str | None = None,
         device: str | None = None,
+        buffer: bool = True,
     ) -> Self:
         """One value everywhere. It takes no memory until something writes it or needs it.
 
         Args:
             shape: the sizes.
-            fill_value: a Python number.
+            fill_value: a Python number, or a size that is known at launch.
             dtype: by default that of the number.
             device: where it lives.
+            buffer: accepted for programs of tinygrad; a constant takes no memory either way.
 
         Example:
             >>> from tiny_tensor import Tensor
             >>> Tensor.full((2, 2), 7).tolist()
             [[7, 7], [7, 7]]
         """
-        node = constant(fill_value, dtype)
+        if isinstance(fill_value, UOp):
+            node = symbolic(fill_value)
+            node = node if dtype is None else node.cast(concrete_dtype(dtype))
+        else:
+            node = constant(fill_value, dtype)
         sizes = checked_shape((shape,))
         return cls._from_nothing(broadcast(node, sizes), current_session().device_name(device))
+
+    @classmethod
+    def const(cls, value: Constant, dtype: DType | str | None = None) -> Self:
+        """A number, or a tuple of constants, that is part of the program and in no memory.
+
+        Args:
+            value: a Python number, or nested tuples of them, few enough to write down.
+            dtype: by default that of the numbers.
+
+        Raises:
+            ShapeError: tuples of one level differ in length.
+            ArgumentError: a number does not fit the dtype.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor.const(((1, 2), (3, 4))).tolist(), Tensor.const(0.5).shape
+            ([[1, 2], [3, 4]], ())
+        """
+        session = current_session()
+        if not isinstance(value, tuple):
+            return cls._from_nothing(constant(value, dtype), session.default_device)
+        numbers, shape = nested_values(value)
+        kept = dtype_of_values(numbers, session.default_float) if dtype is None else dtype
+        constants = [constant(number, kept) for number in numbers]
+        position = make(Op.IOTA, dtypes.weakint, (), max(1, len(constants)))
+        chosen = constants[-1] if constants else constant(0, kept)
+        for at, number in enumerate(constants[:-1]):
+            chosen = position.eq(at).where(number, chosen)
+        flat = broadcast(chosen, (max(1, len(constants)),)).shrink([(0, len(constants))])
+        return cls._from_nothing(flat.reshape(shape), session.default_device)
 
     @classmethod
     def zeros(
@@ -198,6 +237,15 @@ def _arange_dtype(start: float, stop: float, step: float, last: float) -> DType:
     if whole and isinstance(last, int):
         return int_dtype(min(start, last), max(start, last))
     return current_session().default_float
+
+
+def symbolic(node: UOp) -> UOp:
+    """A size or another index expression as one element, in a dtype that holds it."""
+    if not node.dtype.is_weak:
+        return node
+    low, high = bounds(node)
+    is_narrow = dtypes.int32.minimum <= low and high <= dtypes.int32.maximum
+    return node.cast(dtypes.int32 if is_narrow else dtypes.int64)
 
 
 def constant(value: Scalar, dtype: DType | str | None) -> UOp:

@@ -6,10 +6,20 @@ tensor again (a write goes to a copy), and they see it as constant.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from types import ModuleType
 from typing import TYPE_CHECKING, Protocol, Self, runtime_checkable
 
-from tiny_ir import ArgumentError, ArgumentTypeError, ExchangeError, RunError
+from tiny_ir import (
+    ArgumentError,
+    ArgumentTypeError,
+    DType,
+    ExchangeError,
+    RunError,
+    UOp,
+    dtypes,
+)
 from tiny_plugin import boundary
 from tiny_tensor.arrays import (
     Array,
@@ -20,9 +30,11 @@ from tiny_tensor.arrays import (
     array_text,
     capsule_of,
     constant_array,
+    memory_at,
 )
+from tiny_tensor.creation import checked_shape
 from tiny_tensor.realize import buffer_of_rows, realize, upload
-from tiny_tensor.session import current_session
+from tiny_tensor.session import Session, current_session
 from tiny_tensor.sizes import concrete_shape
 from tiny_tensor.storage import Storage
 from tiny_tensor.tensor_core import TensorCore, concrete_dtype
@@ -281,14 +293,8 @@ class ExchangeMethods(TensorCore):
         place = session.device_name(device)
         array = array_from_dlpack(source)
         view, shape, dtype = array_bytes(array)
-        node = None
-        if not copy and array.flags.c_contiguous:
-            with session.lock:
-                opened = session.device(place)
-                memory = opened.runtime.adopt(view)
-                if memory is not None:
-                    node = session.new_buffer(dtype, view.nbytes // dtype.nbytes, place)
-                    session.hold(node, opened.arena.adopt(memory))
+        is_flat = not copy and array.flags.c_contiguous
+        node = _adopted(view, dtype, place, session) if is_flat else None
         if node is None:
             if copy is False:
                 raise ExchangeError(
@@ -298,6 +304,61 @@ class ExchangeMethods(TensorCore):
                 )
             node = upload(view, dtype, place, session)
         return cls._from_uop(node.reshape(shape), place)
+
+    @classmethod
+    def from_blob(
+        cls,
+        ptr: int,
+        shape: Sequence[int],
+        dtype: DType | str = dtypes.float32,
+        device: str | None = None,
+    ) -> Self:
+        """A tensor over memory at an address, which must stay there as long as the tensor lives.
+
+        Args:
+            ptr: the address of the first element, in the memory of the host.
+            shape: the sizes; the elements lie in row-major order.
+            dtype: of the elements.
+            device: one that sees the memory of the host.
+
+        Returns:
+            The elements, without a copy. Whoever writes them later changes what this tensor gives;
+            a write to this tensor goes to a copy.
+
+        Raises:
+            ArgumentError: the address is 0 or less.
+            ExchangeError: (a BufferError) the device does not see that memory.
+
+        Example:
+            >>> import numpy
+            >>> from tiny_tensor import Tensor
+            >>> numbers = numpy.arange(4, dtype="float32")
+            >>> x = Tensor.from_blob(numbers.ctypes.data, (2, 2))
+            >>> numbers[0] = 9
+            >>> x.tolist()
+            [[9.0, 1.0], [2.0, 3.0]]
+        """
+        if ptr <= 0:
+            raise ArgumentError(
+                f"there is no memory at {ptr}.",
+                why="an address is greater than 0.",
+                fix="pass the address of the first element.",
+            )
+        session = current_session()
+        place = session.device_name(device)
+        sizes = concrete_shape(checked_shape(shape))
+        kept = concrete_dtype(dtype)
+        nbytes = math.prod(sizes) * kept.nbytes
+        if not nbytes:
+            return cls._from_uop(upload(b"", kept, place, session).reshape(sizes), place)
+        node = _adopted(memory_at(ptr, nbytes), kept, place, session)
+        if node is None:
+            raise ExchangeError(
+                f"the device {place!r} does not see the memory of the host.",
+                why="it can only be given bytes as a copy.",
+                fix="use a device in the memory of the host, and move the tensor then.",
+            )
+        return cls._from_uop(node.reshape(sizes), place)
 
     # Copies and texts.
 
@@ -331,6 +392,18 @@ class ExchangeMethods(TensorCore):
 
     def _is_sized(self) -> bool:
         return all(isinstance(size, int) for size in self.shape)
+
+
+def _adopted(view: memoryview, dtype: DType, device: str, session: Session) -> UOp | None:
+    """A BUFFER over memory of the host; None where the device does not see it."""
+    with session.lock:
+        opened = session.device(device)
+        memory = opened.runtime.adopt(view)
+        if memory is None:
+            return None
+        node = session.new_buffer(dtype, view.nbytes // dtype.nbytes, device)
+        session.hold(node, opened.arena.adopt(memory))
+        return node
 
 
 def _unpickled(

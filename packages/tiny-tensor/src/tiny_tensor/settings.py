@@ -30,11 +30,20 @@ def cache_folder() -> str | None:
 
     TINY_CACHE names the folder of all caches, "" keeps none; else it follows the system's custom.
     """
+    return _cache("kernels")
+
+
+def download_folder() -> str | None:
+    """The folder that keeps what was downloaded; None where nothing is kept."""
+    return _cache("downloads")
+
+
+def _cache(kind: str) -> str | None:
     chosen = os.environ.get("TINY_CACHE")
     if chosen is not None:
-        return os.path.join(chosen, "kernels") if chosen else None
+        return os.path.join(chosen, kind) if chosen else None
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(cache, "tiny", "kernels")
+    return os.path.join(cache, "tiny", kind)
 
 
 def cache_nbytes() -> int:

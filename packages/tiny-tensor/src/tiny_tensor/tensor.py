@@ -18,7 +18,6 @@ from tiny_ir import (
     DTypeError,
     Op,
     UOp,
-    bounds,
     dtypes,
     make,
 )
@@ -37,18 +36,24 @@ from tiny_tensor.arrays import (
 )
 from tiny_tensor.attention import AttentionMethods
 from tiny_tensor.broadcast import broadcast
-from tiny_tensor.creation import constant
+from tiny_tensor.creation import constant, symbolic
+from tiny_tensor.custom_kernels import KernelMethods
 from tiny_tensor.decompositions import DecompositionMethods
 from tiny_tensor.describing import DescribingMethods
-from tiny_tensor.custom_kernels import KernelMethods
+from tiny_tensor.downloads import DownloadMethods
 from tiny_tensor.exchange import ExchangeMethods
 from tiny_tensor.fourier import FourierMethods
 from tiny_tensor.gradient import GradientMethods
+from tiny_tensor.hashing import HashingMethods
+from tiny_tensor.images import ImageMethods
 from tiny_tensor.likes import LikeMethods
 from tiny_tensor.losses import LossMethods
+from tiny_tensor.random_words import RandomWordMethods
 from tiny_tensor.realize import read_bytes, realize, upload
 from tiny_tensor.resizing import ResizingMethods
+from tiny_tensor.scheduling import SchedulingMethods
 from tiny_tensor.session import current_session
+from tiny_tensor.sharding import ShardingMethods
 from tiny_tensor.statistics import StatisticsMethods
 from tiny_tensor.storage import Storage
 from tiny_tensor.tensor_core import concrete_dtype
@@ -68,11 +73,17 @@ class Tensor(
     TrainingMethods,
     DescribingMethods,
     ExchangeMethods,
+    KernelMethods,
+    ImageMethods,
+    HashingMethods,
+    RandomWordMethods,
+    DownloadMethods,
+    SchedulingMethods,
+    ShardingMethods,
 ):
     """An array of elements of one dtype on one device; computed when its data is asked for.
 
     Args:
-    KernelMethods,
         data: a Python number, nested lists of them, bytes, a NumPy array, or another Tensor.
         device: where it lives; by default the device of the Session.
         dtype: by default bool, int32 (int64 where numbers are large) or the default float for
@@ -108,13 +119,21 @@ class Tensor(
 
     # Reading.
 
-    def realize(self, *others: Tensor) -> Self:
+    def realize(self, *others: Tensor, do_update_stats: bool = True) -> Self:
         """Compute this tensor, and the others, now and together.
+
+        Args:
+            others: tensors of any device.
+            do_update_stats: False leaves the counters of the Session as they are.
 
         Returns:
             The tensor itself, whose data is in memory then.
         """
-        realize((self, *others), current_session())
+        session = current_session()
+        before = None if do_update_stats else session.counters.as_dict()
+        realize((self, *others), session)
+        if before is not None:
+            session.counters.restore(before)
         return self
 
     def _data(self) -> tuple[bytearray, tuple[int, ...]]:
@@ -307,7 +326,7 @@ def _node_of(data: object, device: str, dtype: DType | None) -> UOp:
     if isinstance(data, bool | int | float):
         return session.marked(constant(data, dtype))
     if isinstance(data, UOp):
-        return _symbolic(data)
+        return symbolic(data)
     if is_array(data):
         view, shape, present = array_bytes(data)
         return upload(view, present, device, session).reshape(shape)
@@ -322,12 +341,3 @@ def _node_of(data: object, device: str, dtype: DType | None) -> UOp:
         why="data is a Python number, nested lists of them, bytes, or a NumPy array.",
         fix="convert it first.",
     )
-
-
-def _symbolic(data: UOp) -> UOp:
-    """A size or another index expression as a tensor of one element."""
-    if not data.dtype.is_weak:
-        return data
-    low, high = bounds(data)
-    is_narrow = dtypes.int32.minimum <= low and high <= dtypes.int32.maximum
-    return data.cast(dtypes.int32 if is_narrow else dtypes.int64)

@@ -1,0 +1,100 @@
+"""Files on the net become bytes, once: what was downloaded is kept on disk."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import tempfile
+import zlib
+from hashlib import sha256
+from http.client import HTTPException
+from typing import Self
+from urllib.request import urlopen
+
+from tiny_ir import DownloadError, FileFormatError, dtypes
+from tiny_plugin import boundary
+from tiny_tensor import settings
+from tiny_tensor.realize import upload
+from tiny_tensor.session import current_session
+from tiny_tensor.tensor_core import TensorCore
+
+PATIENCE = 30.0
+"""Seconds without a byte after which a download has failed."""
+
+
+@boundary
+class DownloadMethods(TensorCore):
+    """Tensors of what lies elsewhere."""
+
+    __slots__ = ()
+
+    @classmethod
+    def from_url(cls, url: str, gunzip: bool = False, device: str | None = None) -> Self:
+        """The bytes of a file on the net, which is downloaded once and kept on disk.
+
+        It is kept in the folder of all caches (see the setting TINY_CACHE), by its URL: remove it
+        there to download it again. What a `file:` URL names is read anew each time.
+
+        Args:
+            url: of the file.
+            gunzip: the file is compressed, and its content is wanted.
+            device: where the bytes live.
+
+        Returns:
+            (n,) of uint8.
+
+        Raises:
+            DownloadError: (an OSError) it cannot be had.
+            FileFormatError: it is not compressed, or damaged.
+
+        Example:
+            >>> import pathlib, tempfile
+            >>> from tiny_tensor import Tensor
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     path = pathlib.Path(folder, "data")
+            ...     _ = path.write_bytes(b"abc")
+            ...     Tensor.from_url(path.as_uri()).tolist()
+            [97, 98, 99]
+        """
+        data = _downloaded(url)
+        if gunzip:
+            try:
+                data = gzip.decompress(data)
+            except (OSError, EOFError, zlib.error) as error:
+                raise FileFormatError(
+                    f"{url} is not a good gzip file: {error}.",
+                    why="gunzip=True asks for what was compressed.",
+                    fix="leave gunzip out, or download the file again.",
+                ) from error
+        session = current_session()
+        place = session.device_name(device)
+        return cls._from_uop(upload(data, dtypes.uint8, place, session), place)
+
+
+def _downloaded(url: str) -> bytes:
+    """The bytes of a URL, from disk where they are kept."""
+    folder = None if url.startswith("file:") else settings.download_folder()
+    kept = None if folder is None else os.path.join(folder, sha256(url.encode()).hexdigest())
+    if kept is not None and os.path.isfile(kept):
+        with open(kept, "rb") as file:
+            return file.read()
+    data = _fetched(url)
+    if folder is not None and kept is not None:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        handle, draft = tempfile.mkstemp(dir=folder)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(draft, kept)
+    return data
+
+
+def _fetched(url: str) -> bytes:
+    try:
+        with urlopen(url, timeout=PATIENCE) as answer:
+            return bytes(answer.read())
+    except (OSError, HTTPException, ValueError) as error:
+        raise DownloadError(
+            f"cannot download {url}: {error}.",
+            why="the address is wrong, or there is no way to it from here.",
+            fix="look whether the machine is online; or pass the file itself: Tensor(data).",
+        ) from error
