@@ -198,8 +198,8 @@ def _at_least(x: T, rank: int) -> T:
 
 def _joined_all(xs: Sequence[T], dim: int = 0) -> T:
     """Torch leaves out tensors of shape (0,), whatever the others are."""
-    kept = [x for x in xs if x.shape != (0,)] or xs
-    return kept[0].cat(*kept[1:], dim=dim)
+    kept = [x for x in xs if not isinstance(x, T) or x.shape != (0,)] or xs
+    return T.cat(kept, dim=dim)  # type: ignore[arg-type]  # a list in the place of a tensor
 
 
 def _joined(xs: Sequence[T], rank: int, dim: int) -> T:
@@ -213,14 +213,7 @@ def _at(x: T, dim: int, key: Any) -> tuple[Any, ...]:
 
 
 def _narrowed(x: T, dim: int, start: Any, length: int) -> T:
-    start = start.item() if isinstance(start, T) else start
-    size = x.shape[dim]
-    start = start + size if start < 0 else start
-    return x[_at(x, dim, slice(start, start + length))]
-
-
-def _unbound(x: T, dim: int) -> list[T]:
-    return [x[_at(x, dim, i)] for i in range(x.shape[dim])]
+    return x.narrow(dim, start.item() if isinstance(start, T) else start, length)
 
 
 def _grid(xs: Sequence[Any], indexing: str) -> Any:
@@ -256,26 +249,10 @@ def _pooled(
     divisor_override: Any = None,
 ) -> T:
     stride = None if stride in (None, (), []) else _many(stride, n)
-    kernel = _many(kernel_size, n)
-    if divisor_override is not None:
-        padded = x.pad(_flat(_pairs(padding, n)))
-        steps = stride or kernel
-        sizes = x.avg_pool2d(kernel, stride, 1, _pairs(padding, n), ceil_mode, True).shape
-        for i in range(n):
-            axis = x.ndim - n + i
-            needed = (sizes[axis] - 1) * steps[i] + kernel[i]
-            more = max(0, needed - padded.shape[axis])
-            widths = [(0, 0)] * padded.ndim
-            widths[axis] = (0, more)
-            padded = padded.pad(widths).unfold(axis, kernel[i], steps[i]).sum(-1)
-            padded = padded[(slice(None),) * axis + (slice(0, sizes[axis]),)]
-        return padded * (1 / divisor_override)
-    return x.avg_pool2d(kernel, stride, 1, _pairs(padding, n), ceil_mode, count_include_pad)
-
-
-def _flat(padding: Sequence[int]) -> tuple[int, ...]:
-    """The same before and after each axis, the last axis first."""
-    return tuple(p for width in reversed(padding) for p in (width, width))
+    sides = _pairs(padding, n)
+    return x.avg_pool2d(
+        _many(kernel_size, n), stride, 1, sides, ceil_mode, count_include_pad, divisor_override
+    )
 
 
 def _pairs(padding: Any, n: int) -> Any:
@@ -315,18 +292,8 @@ def _convolved(
 ) -> T:
     batched = x.ndim == n + 2
     x = x if batched else x.unsqueeze(0)
-    if isinstance(padding, str):
-        if padding == "valid":
-            padding = 0
-        else:
-            totals = [
-                d * (k - 1) for d, k in zip(_many(dilation, n), weight.shape[2:], strict=True)
-            ]
-            flat = []
-            for total in reversed(totals):
-                flat += [total // 2, total - total // 2]
-            x, padding = x.pad(tuple(flat)), 0
-    result = x.conv2d(weight, bias, groups, _many(stride, n), _many(dilation, n), _many(padding, n))
+    padding = padding if isinstance(padding, str) else _many(padding, n)
+    result = x.conv2d(weight, bias, groups, _many(stride, n), _many(dilation, n), padding)
     return result if batched else result.squeeze(0)
 
 
@@ -360,10 +327,6 @@ def _affine(x: T, weight: T | None, bias: T | None) -> T:
     return x if bias is None else x + bias
 
 
-def _loss(x: T, reduction: str) -> T:
-    return x.mean() if reduction == "mean" else x.sum() if reduction == "sum" else x
-
-
 SPELLINGS: dict[str, Spelling] = {
     name: call if isinstance(call, Spelling) else Spelling(call)
     for name, call in {
@@ -389,9 +352,6 @@ SPELLINGS: dict[str, Spelling] = {
         "equal": lambda x, o: x.shape == o.shape and x.eq(o).all(),
         "bitwise_left_shift": lambda x, o: x << o,
         "bitwise_right_shift": lambda x, o: x >> o,
-        "logical_and": lambda x, o: x.bool() & o.bool(),
-        "logical_or": lambda x, o: x.bool() | o.bool(),
-        "logical_xor": lambda x, o: x.bool() ^ o.bool(),
         "positive": lambda x: +x,
         "clamp": lambda x, min=None, max=None: x.clamp(min, max),
         "clamp_min": lambda x, low: x.clamp(low, None),
@@ -448,7 +408,6 @@ SPELLINGS: dict[str, Spelling] = {
         "nn.functional.softmin": soft("softmin"),
         "torch.ops.aten._safe_softmax.default": soft("softmax"),
         "linalg.vector_norm": vector_norm,
-        "trace": lambda x: x.diagonal().sum(),
         # Movement.
         "alias_copy": lambda x: x,
         "view_copy": lambda x, *s: x.view(*s),
@@ -462,9 +421,9 @@ SPELLINGS: dict[str, Spelling] = {
         "atleast_3d": lambda *xs: _each(xs, 3),
         "cat": _joined_all,
         "stack": lambda xs, dim=0: xs[0].stack(*xs[1:], dim=dim),
-        "hstack": lambda xs: _joined(xs, 1, 0 if all(x.ndim < 2 for x in xs) else 1),
-        "vstack": lambda xs: _joined(xs, 2, 0),
-        "dstack": lambda xs: _joined(xs, 3, 2),
+        "hstack": T.hstack,
+        "vstack": T.vstack,
+        "dstack": T.dstack,
         "column_stack": lambda xs: _joined(
             [x.reshape(-1, 1) if x.ndim < 2 else x for x in xs], 2, 1
         ),
@@ -488,12 +447,10 @@ SPELLINGS: dict[str, Spelling] = {
         "chunk": lambda x, chunks, dim=0: x.chunk(chunks, dim),
         "unsafe_chunk": lambda x, chunks, dim=0: x.chunk(chunks, dim),
         "squeeze_copy": method("squeeze"),
-        "t": lambda x: x.transpose(0, 1) if x.ndim == 2 else x,
-        "t_copy": lambda x: x.transpose(0, 1) if x.ndim == 2 else x,
+        "t_copy": T.t,
         "transpose": lambda x, dim0, dim1: x.transpose(dim0, dim1),
         "transpose_copy": lambda x, dim0, dim1: x.transpose(dim0, dim1),
-        "unbind": lambda x, dim=0: _unbound(x, dim),
-        "unbind_copy": lambda x, dim=0: _unbound(x, dim),
+        "unbind_copy": method("unbind"),
         "unfold": lambda x, dimension, size, step: x.unfold(dimension, size, step),
         "unfold_copy": lambda x, dimension, size, step: x.unfold(dimension, size, step),
         "unsqueeze_copy": method("unsqueeze"),
@@ -584,8 +541,6 @@ SPELLINGS: dict[str, Spelling] = {
         ),
         "nn.functional.normalize": lambda x, p=2.0, dim=1, eps=1e-12: x.normalize(p, dim, eps),
         "nn.functional.embedding": lambda i, w, padding_idx=None, **k: w[i],
-        "nn.functional.l1_loss": lambda x, y, reduction="mean": _loss((x - y).abs(), reduction),
-        "nn.functional.mse_loss": lambda x, y, reduction="mean": _loss((x - y) ** 2, reduction),
     }.items()
     if call is not None
 }

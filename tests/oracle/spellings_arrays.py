@@ -27,22 +27,12 @@ def as_float(x: T) -> T:
 # Elementwise.
 
 
-def nan_aside(pick: Callable[[Any, Any], T]) -> Callable[[T, T], T]:
-    """The larger or smaller of two, where NaN counts as missing."""
-
-    def call(x: T, y: T) -> T:
-        if not x.is_floating_point() and not y.is_floating_point():
-            return pick(x, y)
-        return x.isnan().where(y, y.isnan().where(x, pick(x, y)))
-
-    return call
-
-
-def heaviside(x: T, values: T) -> T:
+def heaviside(x: T, values: Any) -> T:
     return x.eq(0).where(values, (x > 0).cast(x.dtype) + x * 0).cast(x.dtype)
 
 
-def gcd(x: T, y: T) -> T:
+def gcd(x: T, y: Any) -> T:
+    y = y if isinstance(y, T) else x.full_like(y)
     a, b = x.abs() + y * 0, y.abs() + x * 0
     for _ in range(int(x.element_size()) * 12):
         a, b = b.eq(0).where(a, b), b.eq(0).where(b, a % b.eq(0).where(1, b))
@@ -78,8 +68,8 @@ def logspace(
 ) -> T:
     start = start.item() if isinstance(start, T) else start
     end = end.item() if isinstance(end, T) else end
-    powers = (T.linspace(start, end, steps, dtype=dtypes.float64) * math.log2(base)).exp2()
-    return powers.cast(dtype or dtypes.float32)
+    exponents = T.linspace(start, end, steps, dtype=dtypes.float64)
+    return exponents.pow(float(base), True).cast(dtype or dtypes.float32)
 
 
 def linspace(start: Any, end: Any, steps: int, dtype: Any = None, device: Any = None) -> T:
@@ -169,39 +159,10 @@ def diag_embed(x: T, offset: int = 0, dim1: int = -2, dim2: int = -1) -> T:
     return padded.moved((-2, -1), (dim1, dim2))
 
 
-def diag(x: T, diagonal: int = 0) -> T:
-    return diag_embed(x, diagonal) if x.ndim == 1 else x.diagonal(diagonal)
-
-
-def rot90(x: T, k: int = 1, dims: Sequence[int] = (0, 1)) -> T:
-    a, b = dims
-    for _ in range(k % 4):
-        x = x.transpose(a, b).flip(a)
-    return x
-
-
 def tensor_split(x: T, parts: Any, dim: int = 0) -> Any:
     if isinstance(parts, T):
         parts = parts.tolist()
-    size = x.shape[dim]
-    if isinstance(parts, int):
-        each, more = divmod(size, parts)
-        borders = list(itertools.accumulate([each + (i < more) for i in range(parts)]))[:-1]
-    else:
-        borders = [b + size if b < 0 else b for b in parts]
-    starts = [0, *borders]
-    ends = [*borders, size]
-    return [
-        x[at(x, dim, slice(min(a, size), max(min(a, size), min(b, size))))]
-        for a, b in zip(starts, ends, strict=True)
-    ]
-
-
-def split_along(dim: int) -> Callable[..., Any]:
-    def call(x: T, parts: Any) -> Any:
-        return tensor_split(x, parts, 0 if dim == 1 and x.ndim == 1 else dim)
-
-    return call
+    return x.tensor_split(parts, dim)
 
 
 def block_diag(*xs: T) -> T:
@@ -405,14 +366,6 @@ def lower_median(x: T, dim: int | None = None, keepdim: bool = False) -> Any:
     return (found, place) if keepdim else (found.squeeze(dim), place.squeeze(dim))
 
 
-def kthvalue(x: T, k: int, dim: int = -1, keepdim: bool = False) -> Any:
-    if x.ndim == 0:
-        return x, x.cast(dtypes.int64) * 0
-    values, places = x.sort(dim)
-    found = values[at(x, dim, slice(k - 1, k))], places[at(x, dim, slice(k - 1, k))]
-    return found if keepdim else tuple(f.squeeze(dim) for f in found)
-
-
 def quantile(
     x: T, q: Any, dim: Any = None, keepdim: bool = False, interpolation: str = "linear"
 ) -> T:
@@ -423,9 +376,7 @@ def quantile(
 
 
 def cov(x: T, correction: int = 1, fweights: Any = None, aweights: Any = None) -> T:
-    if fweights is not None or aweights is not None:
-        raise TypeError("cov() takes no weights")
-    found = x.cov(correction)
+    found = x.cov(correction, fweights, aweights)
     return found.reshape(()) if found.numel() == 1 else found
 
 
@@ -839,13 +790,11 @@ ARRAYS: dict[str, Any] = {
     "copysign": lambda x, o: as_float(x).copysign(as_float(o) if isinstance(o, T) else float(o)),
     "deg2rad": lambda x: as_float(x) * (math.pi / 180),
     "rad2deg": lambda x: as_float(x) * (180 / math.pi),
-    "fmax": nan_aside(T.maximum),
-    "fmin": nan_aside(T.minimum),
     "frac": lambda x: x - x.trunc(),
     "heaviside": heaviside,
     "isneginf": lambda x: x.isinf(False, True),
     "isposinf": lambda x: x.isinf(True, False),
-    "ldexp": lambda x, n: as_float(x) * as_float(n).exp2(),
+    "ldexp": lambda x, n: as_float(x) * (as_float(n).exp2() if isinstance(n, T) else 2.0**n),
     "gcd": gcd,
     "lcm": lambda x, y: (x // gcd(x, y) * y).abs(),
     "nan_to_num": nan_to_num,
@@ -894,27 +843,26 @@ ARRAYS: dict[str, Any] = {
         ).cast(dtype or x.dtype),
         True,
     ),
-    "bernoulli": Spelling(lambda x, *a, **k: (x.rand_like(dtypes.float32) < x).cast(x.dtype), True),
+    "bernoulli": Spelling(lambda x: x.bernoulli(), True),
     "normal in_place": Spelling(
         lambda x, mean=0.0, std=1.0: T.normal(*x.shape, mean=mean, std=std, dtype=x.dtype), True
     ),
     "normal": Spelling(drawn, True),
     "histogram": histogram,
     "exponential": Spelling(
-        lambda x, rate=1.0: -(x.rand_like(dtypes.float32) * -1).log1p().cast(x.dtype) / rate, True
+        lambda x, lambd=1.0: T.exponential(*x.shape, rate=lambd, dtype=x.dtype), True
     ),
     "log_normal": Spelling(
-        lambda x, mean=1.0, std=2.0: (
-            (x.randn_like(dtypes.float32) * std + mean).exp().cast(x.dtype)
-        ),
+        lambda x, mean=1.0, std=2.0: T.log_normal(*x.shape, mean=mean, std=std, dtype=x.dtype),
         True,
     ),
     "cauchy": Spelling(
-        lambda x, median=0.0, sigma=1.0: (
-            ((x.rand_like(dtypes.float32) - 0.5) * math.pi).tan().cast(x.dtype) * sigma + median
+        lambda x, median=0.0, sigma=1.0: T.cauchy(
+            *x.shape, median=median, sigma=sigma, dtype=x.dtype
         ),
         True,
     ),
+    "geometric": Spelling(lambda x, p: T.geometric(*x.shape, p=p, dtype=x.dtype), True),
     "signal.windows.bartlett": window(lambda n, m: 1.0 - (n * (2 / m) - 1.0).abs()),
     "signal.windows.blackman": window(cosines(0.42, 0.5, 0.08)),
     "signal.windows.cosine": lambda M, sym=True, dtype=None, device=None: (
@@ -950,14 +898,9 @@ ARRAYS: dict[str, Any] = {
     "mH": lambda x: x.transpose(-2, -1),
     "flip": lambda x, dims: x.flip(*dims),
     "movedim": moved,
-    "diag": diag,
     "diag_embed": diag_embed,
     "diagflat": lambda x, offset=0: diag_embed(x.reshape(-1), offset),
-    "rot90": rot90,
     "tensor_split": tensor_split,
-    "hsplit": split_along(1),
-    "vsplit": split_along(0),
-    "dsplit": split_along(2),
     "block_diag": block_diag,
     "cartesian_prod": cartesian_prod,
     "combinations": combinations,
@@ -1010,7 +953,7 @@ ARRAYS: dict[str, Any] = {
     "nanmean": without_nan("mean"),
     "nansum": without_nan("sum"),
     "median": lower_median,
-    "kthvalue": Spelling(kthvalue, results=1),
+    "kthvalue": Spelling(on_a_line(T.kthvalue), results=1),
     "quantile": quantile,
     "cov": cov,
     "corrcoef": corrcoef,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -10,9 +9,9 @@ from typing import Any
 import torch
 
 from oracle.spelling import Spelling
-from oracle.spellings_arrays import as_float, minkowski
+from oracle.spellings_arrays import as_float
 from tiny_ir import dtypes
-from tiny_tensor import Tensor
+from tiny_tensor import Tensor, nn
 
 T = Tensor
 
@@ -27,18 +26,6 @@ def many(value: Any, n: int) -> tuple[int, ...]:
 
 
 # Activations.
-
-
-def glu(x: T, dim: int = -1) -> T:
-    first, second = x.chunk(2, dim)
-    return first * second.sigmoid()
-
-
-def prelu(x: T, weight: T) -> T:
-    if weight.numel() != 1 or (weight.ndim == 1 and x.ndim > 1):
-        weight = weight.reshape(-1, *(1,) * (x.ndim - 2))
-    weight = weight.reshape(()) if x.ndim == 0 else weight
-    return (x < 0).where(x * weight, x)
 
 
 def rrelu(x: T, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False) -> T:
@@ -58,179 +45,25 @@ def softplus(x: T, beta: float = 1, threshold: float = 20) -> T:
 # Losses.
 
 
-def smooth_l1(x: T, y: T, reduction: str = "mean", beta: float = 1.0) -> T:
-    d = (x - y).abs()
-    if beta == 0:
-        return reduced(d, reduction)
-    return reduced((d < beta).where(d * d * (0.5 / beta), d - 0.5 * beta), reduction)
+def plain(name: str) -> Callable[..., T]:
+    """A loss without the two arguments that torch has put out of use."""
+
+    def call(*args: Any, size_average: Any = None, reduce: Any = None, **kwargs: Any) -> T:
+        return getattr(T, name)(*args, **kwargs)  # type: ignore[no-any-return]
+
+    return call
 
 
-def huber(x: T, y: T, reduction: str = "mean", delta: float = 1.0, weight: Any = None) -> T:
-    d = (x - y).abs()
-    loss = (d <= delta).where(d * d * 0.5, delta * (d - 0.5 * delta))
-    return reduced(loss if weight is None else loss * weight, reduction)
-
-
-def kl_div(x: T, y: T, reduction: str = "mean", log_target: bool = False, **_: Any) -> T:
-    loss = y.exp() * (y - x) if log_target else y.xlogy(y) - y * x
-    return loss.sum() / x.shape[0] if reduction == "batchmean" else reduced(loss, reduction)
-
-
-def poisson_nll(
-    x: T,
-    y: T,
-    log_input: bool = True,
-    full: bool = False,
-    eps: float = 1e-8,
-    reduction: str = "mean",
-    **_: Any,
-) -> T:
-    loss = x.exp() - y * x if log_input else x - y * (x + eps).log()
-    if full:
-        one = (y > 1).where(y, 2.0)
-        more = one * one.log() - one + 0.5 * (one * (2 * math.pi)).log()
-        loss = loss + (y > 1).where(more, 0.0)
-    return reduced(loss, reduction)
-
-
-def gaussian_nll(
-    x: T, y: T, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
-) -> T:
-    if not isinstance(var, T):
-        var = x.full_like(var)
-    if var.shape != x.shape and var.ndim == x.ndim - 1:
-        var = var.unsqueeze(-1)
-    kept = var + (var.detach().maximum(eps) - var.detach())
-    loss = 0.5 * (kept.log() + (x - y).square() / kept)
-    if full:
-        loss = loss + 0.5 * math.log(2 * math.pi)
-    return reduced(loss, reduction)
-
-
-def hinge_embedding(x: T, y: T, margin: float = 1.0, reduction: str = "mean", **_: Any) -> T:
-    zero = x * 0
-    loss = y.ne(1).where((margin - x).relu(), zero) + y.ne(-1).where(x, zero)
-    return reduced(loss, reduction)
-
-
-def margin_ranking(a: T, b: T, y: T, margin: float = 0.0, reduction: str = "mean", **_: Any) -> T:
-    return reduced((-y * (a - b) + margin).maximum(0), reduction)
-
-
-def cosine_similarity(a: T, b: T, dim: int = 1, eps: float = 1e-8) -> T:
-    a, b = as_float(a), as_float(b)
-    a, b = a + b * 0, b + a * 0
-
-    def unit(x: T) -> T:
-        return x / x.square().sum(dim, True).sqrt().maximum(eps)
-
-    return (unit(a) * unit(b)).sum(dim)
-
-
-def cosine_embedding(a: T, b: T, y: T, margin: float = 0.0, reduction: str = "mean", **_: Any) -> T:
-    eps = 1e-12
-    last = -1
-    product = (a * b).sum(last)
-    lengths = ((a.square().sum(last) + eps) * (b.square().sum(last) + eps)).sqrt()
-    cosine = product / lengths
-    zero = cosine * 0
-    loss = y.eq(1).where(1 - cosine, zero) + y.eq(-1).where((cosine - margin).maximum(0), zero)
-    return reduced(loss, reduction)
-
-
-def soft_margin(x: T, y: T, reduction: str = "mean", **_: Any) -> T:
-    return reduced((-y * x).exp().log1p(), reduction)
-
-
-def multilabel_soft_margin(x: T, y: T, weight: Any = None, reduction: str = "mean", **_: Any) -> T:
-    loss = -(y * x.logsigmoid() + (1 - y) * (-x).logsigmoid())
-    loss = loss if weight is None else loss * weight
-    return reduced(loss.mean(-1), reduction)
-
-
-def multi_margin(
-    x: T,
-    y: T,
-    p: int = 1,
-    margin: float = 1.0,
-    weight: Any = None,
-    reduction: str = "mean",
-    **_: Any,
-) -> T:
-    single = x.ndim < 2
-    x, y = (x.reshape(1, -1), y.reshape(1)) if single else (x, y)
-    own = x.gather(1, y.unsqueeze(1))
-    z = (margin - own + x).maximum(0)
-    z = z if p == 1 else z * z
-    z = z if weight is None else z * weight[y].unsqueeze(1)
-    other = T.arange(x.shape[1]).unsqueeze(0).ne(y.unsqueeze(1))
-    loss = other.where(z, 0.0).sum(1) / x.shape[1]
-    return reduced(loss[0] if single else loss, reduction)
-
-
-def multilabel_margin(x: T, y: T, reduction: str = "mean", **_: Any) -> T:
-    single = x.ndim < 2
-    x = x.reshape(1, -1) if single else x
-    y = y.reshape(1, -1) if single else y
-    listed = (y < 0).cast(dtypes.int32).cumsum(1).eq(0)
-    safe = listed.where(y, 0)
-    count = x.shape[1]
-    is_target = (T.arange(count).reshape(1, 1, -1).eq(safe.unsqueeze(2)) & listed.unsqueeze(2)).any(
-        1
-    )
-    own = x.gather(1, safe)
-    z = (1 - own.unsqueeze(2) + x.unsqueeze(1)).maximum(0)
-    kept = listed.unsqueeze(2) & ~is_target.unsqueeze(1)
-    loss = kept.where(z, 0.0).sum((1, 2)) / count
-    return reduced(loss[0] if single else loss, reduction)
-
-
-def pairwise_distance(a: T, b: T, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> T:
-    found = minkowski(as_float(a) - as_float(b) + eps, p)
-    return found.unsqueeze(-1) if keepdim else found
-
-
-def triplet(
-    a: T,
-    b: T,
-    c: T,
-    margin: float = 1.0,
-    p: float = 2,
-    eps: float = 1e-6,
-    swap: bool = False,
-    reduction: str = "mean",
-    **_: Any,
-) -> T:
-    return triplet_with(
-        a,
-        b,
-        c,
-        margin=margin,
-        swap=swap,
-        reduction=reduction,
-        distance_function=lambda x, y: pairwise_distance(x, y, p, eps),
-    )
-
-
-def triplet_with(
-    a: T,
-    b: T,
-    c: T,
-    *,
-    distance_function: Any = None,
-    margin: float = 1.0,
-    swap: bool = False,
-    reduction: str = "mean",
-) -> T:
-    distance: Any = distance_function or pairwise_distance
-    if distance is torch.nn.functional.pairwise_distance:
-        distance = pairwise_distance
-    elif isinstance(distance, torch.nn.PairwiseDistance):
+def triplet_with(a: T, b: T, c: T, *, distance_function: Any = None, **kwargs: Any) -> T:
+    distance = distance_function
+    if isinstance(distance, torch.nn.PairwiseDistance):
         p, e = distance.norm, distance.eps
-        distance = lambda u, v: pairwise_distance(u, v, p, e)  # noqa: E731
-    near, far = distance(a, b), distance(a, c)
-    far = far.minimum(distance(b, c)) if swap else far
-    return reduced((near - far + margin).maximum(0), reduction)
+        distance = lambda u, v: u.pairwise_distance(v, p, e)  # noqa: E731
+    elif distance is torch.nn.functional.pairwise_distance:
+        distance = None
+    elif distance is torch.nn.functional.cosine_similarity:
+        distance = T.cosine_similarity
+    return a.triplet_margin_loss(b, c, distance=distance, **kwargs)
 
 
 def binary(x: T, y: T, weight: Any = None, reduction: str = "mean", **_: Any) -> T:
@@ -267,9 +100,8 @@ def affine(x: T, weight: Any, bias: Any, axis: int = 1) -> T:
 
 
 def group_norm(x: T, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> T:
-    size = math.prod(x.shape[1:]) // num_groups
-    grouped = x.reshape(x.shape[0], num_groups, size).layernorm(-1, eps)
-    return affine(grouped.reshape(x.shape), weight, bias)
+    channels = x.shape[1] if x.ndim > 1 else 1
+    return affine(nn.GroupNorm(num_groups, int(channels), eps, False)(x), weight, bias)
 
 
 def instance_norm(
@@ -301,10 +133,9 @@ def batch_norm(
 
 
 def rms_norm(x: T, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> T:
-    axes = tuple(range(-len(normalized_shape), 0))
     eps = {2: 2.0**-10, 4: 2.0**-23, 8: 2.0**-52}[x.element_size()] if eps is None else eps
     wide = x.cast(dtypes.float32) if x.element_size() < 4 else x
-    result = wide * (wide.square().mean(axes, True) + eps).rsqrt()
+    result = nn.RMSNorm(normalized_shape, eps, False)(wide)
     return (result if weight is None else result * weight).cast(x.dtype)
 
 
@@ -319,52 +150,10 @@ def local_response_norm(
 # Pooling and images.
 
 
-def adaptive(n: int, largest: bool) -> Callable[..., Any]:
-    """Windows of nearly equal sizes: each output takes from floor to ceil of its share."""
-
-    def call(x: T, output_size: Any, return_indices: bool = False) -> Any:
-        sizes = many(output_size, n) if output_size is not None else (None,) * n
-        for i, count in enumerate(sizes):
-            axis = x.ndim - n + i
-            size = x.shape[axis]
-            count = size if count is None else count
-            parts = []
-            for j in range(count):
-                key = (slice(None),) * axis + (
-                    slice(j * size // count, -(-(j + 1) * size // count)),
-                )
-                parts.append(x[key].max(axis, True) if largest else x[key].mean(axis, True))
-            x = (
-                parts[0].cat(*parts[1:], dim=axis)
-                if parts
-                else x[(slice(None),) * axis + (slice(0, 0),)]
-            )
-        return x
-
-    return call
-
-
-def adaptive_places(n: int) -> Callable[..., Any]:
-    """The largest element of each window, and where asked its place among all."""
-
-    def call(x: T, output_size: Any, return_indices: bool = False) -> Any:
-        if not return_indices:
-            return adaptive(n, True)(x, output_size)
-        spatial = x.shape[x.ndim - n :]
-        sizes = many(output_size, n)
-        sizes = tuple(s if c is None else c for c, s in zip(sizes, spatial, strict=True))
-        numbers = T.arange(math.prod(spatial), dtype=dtypes.int64).reshape(spatial)
-        values, places = [], []
-        for cell in itertools.product(*map(range, sizes)):
-            key = tuple(
-                slice(j * s // c, -(-(j + 1) * s // c))
-                for j, c, s in zip(cell, sizes, spatial, strict=True)
-            )
-            window = x[(..., *key)].flatten(x.ndim - n)
-            values.append(window.max(-1))
-            places.append(numbers[key].reshape(-1)[window.argmax(-1)])
-        shape = (*x.shape[: x.ndim - n], *sizes)
-        return tuple(part[0].stack(*part[1:], dim=-1).reshape(shape) for part in (values, places))
+def adaptive(n: int, name: str) -> Callable[..., Any]:
+    def call(x: T, output_size: Any, *args: Any, **kwargs: Any) -> Any:
+        sizes = (output_size,) * n if output_size is None else many(output_size, n)
+        return getattr(x, name)(sizes, *args, **kwargs)
 
     return call
 
@@ -482,7 +271,7 @@ def dropped_channels(x: T, p: float = 0.5, training: bool = True, **_: Any) -> T
 
 
 def layer_norm(x: T, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> T:
-    x = x.layernorm(tuple(range(-len(shape), 0)), eps)
+    x = nn.LayerNorm(shape, eps, False)(x)
     x = x if weight is None else x * weight
     return x if bias is None else x + bias
 
@@ -625,35 +414,28 @@ def highest(x: T) -> Any:
 
 NETWORKS: dict[str, Any] = {
     # Activations.
-    "nn.functional.glu": glu,
-    "nn.functional.prelu": prelu,
     "nn.functional.rrelu": Spelling(rrelu, True),
     "nn.functional.softplus": softplus,
-    "nn.functional.hardshrink": lambda x, lambd=0.5: (x.abs() <= lambd).where(0.0, x),
-    "nn.functional.softshrink": lambda x, lambd=0.5: (x.abs() <= lambd).where(
-        x * 0.0, x - x.sign() * lambd
-    ),
-    "nn.functional.tanhshrink": lambda x: x - x.tanh(),
-    "nn.functional.threshold": lambda x, threshold, value, inplace=False: (x <= threshold).where(
-        value, x
-    ),
     "nn.functional.elu": lambda x, alpha=1.0: x.elu(alpha),
     # Losses.
-    "nn.functional.smooth_l1_loss": smooth_l1,
-    "nn.functional.huber_loss": huber,
-    "nn.functional.kl_div": kl_div,
-    "nn.functional.poisson_nll_loss": poisson_nll,
-    "nn.functional.gaussian_nll_loss": gaussian_nll,
-    "nn.functional.hinge_embedding_loss": hinge_embedding,
-    "nn.functional.margin_ranking_loss": margin_ranking,
-    "nn.functional.cosine_similarity": cosine_similarity,
-    "nn.functional.cosine_embedding_loss": cosine_embedding,
-    "nn.functional.soft_margin_loss": soft_margin,
-    "nn.functional.multilabel_soft_margin_loss": multilabel_soft_margin,
-    "nn.functional.multi_margin_loss": multi_margin,
-    "nn.functional.multilabel_margin_loss": multilabel_margin,
-    "nn.functional.pairwise_distance": pairwise_distance,
-    "nn.functional.triplet_margin_loss": triplet,
+    **{
+        f"nn.functional.{name}": plain(name)
+        for name in (
+            "l1_loss",
+            "mse_loss",
+            "smooth_l1_loss",
+            "kl_div",
+            "poisson_nll_loss",
+            "hinge_embedding_loss",
+            "margin_ranking_loss",
+            "cosine_embedding_loss",
+            "soft_margin_loss",
+            "multilabel_soft_margin_loss",
+            "multi_margin_loss",
+            "multilabel_margin_loss",
+            "triplet_margin_loss",
+        )
+    },
     "nn.functional.triplet_margin_with_distance_loss": triplet_with,
     "nn.functional.binary_cross_entropy": binary,
     "nn.functional.binary_cross_entropy_with_logits": binary_logits,
@@ -668,12 +450,12 @@ NETWORKS: dict[str, Any] = {
     "nn.functional.rms_norm": rms_norm,
     "nn.functional.local_response_norm": local_response_norm,
     # Pooling and images.
-    "nn.functional.adaptive_avg_pool1d": adaptive(1, False),
-    "nn.functional.adaptive_avg_pool2d": adaptive(2, False),
-    "nn.functional.adaptive_avg_pool3d": adaptive(3, False),
-    "nn.functional.adaptive_max_pool1d": adaptive_places(1),
-    "nn.functional.adaptive_max_pool2d": adaptive_places(2),
-    "nn.functional.adaptive_max_pool3d": adaptive_places(3),
+    "nn.functional.adaptive_avg_pool1d": adaptive(1, "adaptive_avg_pool2d"),
+    "nn.functional.adaptive_avg_pool2d": adaptive(2, "adaptive_avg_pool2d"),
+    "nn.functional.adaptive_avg_pool3d": adaptive(3, "adaptive_avg_pool2d"),
+    "nn.functional.adaptive_max_pool1d": adaptive(1, "adaptive_max_pool2d"),
+    "nn.functional.adaptive_max_pool2d": adaptive(2, "adaptive_max_pool2d"),
+    "nn.functional.adaptive_max_pool3d": adaptive(3, "adaptive_max_pool2d"),
     "nn.functional.max_unpool1d": unpool(1),
     "nn.functional.max_unpool2d": unpool(2),
     "nn.functional.max_unpool3d": unpool(3),

@@ -152,6 +152,13 @@ def test_corners_of_transposed_convolution() -> None:
     assert grouped.tolist() == [[[1, 3, 2], [6, 14, 8]]]
 
 
+def test_padding_keeps_sizes_or_is_none() -> None:
+    x, w = Tensor.arange(12).reshape(1, 1, 3, 4), Tensor([[[[1, 10], [100, 1000]]]])
+    assert x.conv2d(w, padding="same").tolist() == x.conv2d(w, padding=((0, 1), (0, 1))).tolist()
+    assert x.conv2d(w, padding="valid").tolist() == x.conv2d(w).tolist()
+    assert x.conv2d(w, padding="same", dilation=(2, 3)).shape == x.shape
+
+
 def test_mistakes_are_named() -> None:
     x, w = Tensor.ones(1, 4, 5, 5), Tensor.ones(2, 4, 3, 3)
     with pytest.raises(ArgumentError, match="dilation cannot be 0"):
@@ -160,6 +167,12 @@ def test_mistakes_are_named() -> None:
         x.conv2d(w, stride=(1, 0))
     with pytest.raises(ArgumentError, match="padding"):
         x.conv2d(w, padding=(1, 2, 3))
+    with pytest.raises(ArgumentError, match="padding"):
+        x.conv2d(w, padding=-1)
+    with pytest.raises(ArgumentError, match="'same' does not go with stride"):
+        x.conv2d(w, padding="same", stride=2)
+    with pytest.raises(ArgumentError, match="'valid'"):
+        x.conv2d(w, padding="full")
     with pytest.raises(ShapeError, match="channels in 3 groups"):
         x.conv2d(w, groups=3)
     with pytest.raises(ShapeError, match="4 channels in 1 groups"):

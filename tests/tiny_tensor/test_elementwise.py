@@ -319,6 +319,9 @@ def test_isclose_knows_infinities_and_numbers() -> None:
     assert y.isclose(Tensor([inf, -inf, nan])).tolist() == [True, False, False]
     assert y.isclose(y, equal_nan=True).tolist() == [True, True, True]
     assert Tensor([1.0]).allclose(Tensor([1.0 + 1e-7]))
+    for wrong in ({"rtol": -0.1}, {"atol": -0.1}, {"atol": nan}):
+        with pytest.raises(ArgumentError, match="tol cannot be"):
+            x.isclose(1.0, **wrong)
 
 
 def test_lerp() -> None:

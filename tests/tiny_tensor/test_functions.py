@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tiny_ir import ArgumentError, DTypeError, dtypes
+from tiny_ir import ArgumentError, DTypeError, ShapeError, dtypes
 from tiny_tensor import Tensor
 
 pytestmark = pytest.mark.usefixtures("session")
@@ -71,6 +71,9 @@ FUNCTIONS: dict[str, tuple[Reference, float, float]] = {
     "hardsigmoid": (lambda x: np.clip(x / 6 + 0.5, 0, 1), -10, 10),
     "hardswish": (lambda x: x * np.clip(x + 3, 0, 6) / 6, -10, 10),
     "hardtanh": (lambda x: np.clip(x, -1, 1), -10, 10),
+    "hardshrink": (lambda x: np.where(np.abs(x) <= 0.5, 0, x), -10, 10),
+    "softshrink": (lambda x: np.sign(x) * np.maximum(np.abs(x) - 0.5, 0), -10, 10),
+    "tanhshrink": (lambda x: x - np.tanh(x), -10, 10),
 }
 
 
@@ -93,6 +96,35 @@ def test_both_forms_of_gelu() -> None:
     assert Tensor(x).gelu().numpy() == pytest.approx(near, abs=2e-6)
     with pytest.raises(ArgumentError, match="approximate"):
         Tensor(x).gelu("cubic")
+
+
+@pytest.mark.parametrize("name", ["hardsigmoid", "hardswish", "softsign", "tanhshrink"])
+def test_formulas_are_rounded_once(name: str) -> None:
+    x = Tensor.linspace(-4, 4, 257, dtype="bfloat16")
+    wide = getattr(x.float(), name)().bfloat16()
+    assert getattr(x, name)().tolist() == wide.tolist()
+
+
+def test_gates_and_slopes() -> None:
+    x = np.linspace(-3, 3, 24, dtype=np.float32).reshape(2, 4, 3)
+    gated = Tensor(x).glu(1).numpy()
+    assert gated == pytest.approx(x[:, :2] / (1 + np.exp(-x[:, 2:])), rel=1e-6)
+    slopes = np.array([0.5, 0.25, 0.0, 2.0], np.float32)
+    wanted = np.where(x < 0, x * slopes[:, None], x)
+    assert (Tensor(x).prelu(Tensor(slopes)).numpy() == wanted).all()
+    assert (Tensor(x).prelu(Tensor(0.5)).numpy() == np.where(x < 0, x / 2, x)).all()
+    for wrong in (slopes[:2], slopes.reshape(2, 2)):
+        with pytest.raises(ShapeError, match="slopes"):
+            Tensor(x).prelu(Tensor(wrong))
+    with pytest.raises(ShapeError, match="no halves"):
+        Tensor(x).glu(2)
+
+
+def test_limits_that_hold_nothing_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="change places"):
+        Tensor([1.0]).hardtanh(1.0, -1.0)
+    with pytest.raises(ArgumentError, match="nearer to 0"):
+        Tensor([1.0]).softshrink(-0.5)
 
 
 def bits(x: Tensor) -> list[str]:

@@ -180,6 +180,7 @@ def test_an_lstm_cell_takes_the_steps_of_its_formula() -> None:
         lambda: nn.Conv1d(1, 1, 3, dilation=0),
         lambda: nn.GroupNorm(2, 3),
         lambda: nn.LayerNorm(()),
+        lambda: nn.RMSNorm(()),
     ],
 )
 def test_a_layer_that_cannot_be_is_refused(make: Callable[[], object]) -> None:
@@ -201,6 +202,11 @@ def test_a_norm_refuses_other_sizes(
 ) -> None:
     with pytest.raises(ShapeError, match=str(shape[:1])[:-2].replace("(", r"\(")):
         layer(4)(random(*shape))
+
+
+def test_rms_norm_over_several_axes() -> None:
+    x = random(2, 3, 4)
+    assert nn.RMSNorm((3, 4))(x).square().mean((1, 2)).allclose(Tensor.ones(2), atol=1e-3)
 
 
 def test_training_mode_ends_with_its_block() -> None:

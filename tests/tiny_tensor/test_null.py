@@ -80,10 +80,28 @@ NAMED: dict[str, Callable[[], object]] = {
     "device": lambda: "null:1",
     "boundaries": lambda: floats(4),
     "bits": lambda: 0x3F800000,
+    "length": lambda: 2,
+    "parts": lambda: 2,
+    "var": floats,
+    "positive": floats,
+    "negative": floats,
+    "output_size": lambda: 3,
+    "threshold": lambda: 1.0,
 }
 """What a parameter of a name is given."""
 
 CALLED: dict[str, Callable[[], object]] = {
+    "adaptive_max_pool2d": lambda: images().adaptive_max_pool2d((3, 1), True),
+    "cosine_embedding_loss": lambda: floats().cosine_embedding_loss(floats(), integers(4)),
+    "dsplit": lambda: images().dsplit(2),
+    "geometric": lambda: Tensor.geometric(4, p=0.5, device=NULL),
+    "multi_margin_loss": lambda: floats().multi_margin_loss(integers(4)),
+    "multilabel_margin_loss": lambda: floats().multilabel_margin_loss(integers()),
+    "narrow": lambda: floats().narrow(0, 1, 2),
+    "prelu": lambda: images().prelu(floats(2)),
+    "hstack": lambda: floats().hstack(floats()),
+    "vstack": lambda: floats().vstack(floats()),
+    "dstack": lambda: floats().dstack(floats()),
     "alu": lambda: floats().alu(Op.FMA, 2.0, 3.0),
     "bitwise_and": lambda: integers().bitwise_and(3),
     "bitwise_or": lambda: integers().bitwise_or(3),

@@ -101,12 +101,24 @@ def test_nan_is_the_largest_and_padding_never_is() -> None:
     assert edges.tolist() == [-3.0, -3.0]
 
 
+def test_sums_are_divided_by_the_number_that_is_asked_for() -> None:
+    x = Tensor([1.0, 2.0, 3.0])
+    assert x.avg_pool2d((2,), 1, padding=1, divisor_override=4).tolist() == [0.25, 0.75, 1.25, 0.75]
+
+
 def test_mistakes_are_named() -> None:
     x = Tensor.ones(4, 4)
     with pytest.raises(ShapeError, match="covers 5"):
         x.max_pool2d(5)
     with pytest.raises(ShapeError, match="more axes"):
         x.max_pool2d((2, 2, 2))
+    for padding in (2, -1, (0, 2)):
+        with pytest.raises(ArgumentError, match="padding"):
+            x.avg_pool2d(2, padding=padding)
+    with pytest.raises(ArgumentError, match="divided by 0"):
+        x.avg_pool2d(divisor_override=0)
+    with pytest.raises(ShapeError, match="places"):
+        x.max_unpool2d(Tensor.zeros(4, 3, dtype="int32"))
     with pytest.raises(ArgumentError, match="stride"):
         x.avg_pool2d(2, stride=0)
     with pytest.raises(ArgumentError, match="sizes"):

@@ -106,6 +106,22 @@ def test_neighbours() -> None:
     assert found == pytest.approx(np.trapezoid(NUMBERS, dx=0.5, axis=0))
 
 
+@pytest.mark.parametrize("correction", [0, 1])
+def test_weighted_covariances(correction: int) -> None:
+    count = NUMBERS.shape[1]
+    often, much = np.arange(count) % 3, np.linspace(0.5, 2.0, count)
+    for named in ({"fweights": often}, {"aweights": much}, {"fweights": often, "aweights": much}):
+        found = Tensor(NUMBERS).cov(correction, **{k: Tensor(v) for k, v in named.items()})
+        wanted = np.cov(NUMBERS, ddof=correction, **named)
+        assert found.numpy() == pytest.approx(wanted)
+
+
+def test_the_kth_smallest_and_its_place() -> None:
+    values, places = Tensor([[3, 1, 3], [9, 8, 7]]).kthvalue(2)
+    assert (values.tolist(), places.tolist()) == ([3, 8], [0, 1])
+    assert Tensor([[3, 1], [9, 8]]).kthvalue(1, 0, keepdim=True)[0].tolist() == [[3, 1]]
+
+
 def test_covariances() -> None:
     assert Tensor(NUMBERS).cov().numpy() == pytest.approx(np.cov(NUMBERS))
     assert Tensor(NUMBERS).cov(correction=0).numpy() == pytest.approx(np.cov(NUMBERS, ddof=0))
@@ -129,6 +145,11 @@ def test_covariances() -> None:
         lambda: Tensor([1.0]).searchsorted(1.0, "middle"),
         lambda: Tensor([1.0]).diff(-1),
         lambda: Tensor.zeros(2, 2, 2).cov(),
+        lambda: Tensor.zeros(2, 2).cov(aweights=Tensor([1.0])),
+        lambda: Tensor.zeros(2, 2).cov(fweights=Tensor([1.0, 1.0])),
+        lambda: Tensor.zeros(2).bincount(Tensor.zeros(2, 1)),
+        lambda: Tensor.zeros(2).kthvalue(0),
+        lambda: Tensor.zeros(2).kthvalue(3),
     ],
 )
 def test_wrong_arguments_say_what_to_do(wrong: Any) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Self, TypeVar
 
+from tiny_ir import ArgumentError, ShapeError, Size, UOp, is_same_size
 from tiny_plugin import boundary
-from tiny_tensor.choices import check_choice
+from tiny_tensor.choices import check_choice, check_order
 from tiny_tensor.functions import FunctionMethods
 
 SELU_ALPHA = 1.6732632423543772
@@ -69,7 +70,7 @@ class ActivationMethods(FunctionMethods):
 
     def hardsigmoid(self, alpha: float = 1 / 6, beta: float = 0.5) -> Self:
         """alpha * x + beta, kept from 0 to 1."""
-        return (self * alpha + beta).clamp(0, 1)
+        return self._composed(lambda x: (x * alpha + beta).clamp(0.0, 1.0))
 
     def softplus(self, beta: float = 1.0) -> Self:
         """log(1 + exp(beta * x)) / beta, without overflow.
@@ -89,7 +90,7 @@ class ActivationMethods(FunctionMethods):
 
     def softsign(self) -> Self:
         """x / (1 + |x|)."""
-        return self / (self.abs() + 1)
+        return self._composed(lambda x: x / (x.abs() + 1.0))
 
     def elu(self, alpha: float = 1.0) -> Self:
         """x above 0, alpha * (exp(x) - 1) below."""
@@ -122,10 +123,15 @@ class ActivationMethods(FunctionMethods):
 
         Source: A. Howard et al., "Searching for MobileNetV3", 2019.
         """
-        return self * (self + 3.0).relu6() * (1 / 6)
+        return self._composed(lambda x: x * (x + 3.0).relu6() * (1 / 6))
 
     def hardtanh(self, min_val: float = -1.0, max_val: float = 1.0) -> Self:
-        """The elements kept from `min_val` to `max_val`."""
+        """The elements kept from `min_val` to `max_val`.
+
+        Raises:
+            ArgumentError: `min_val` is greater than `max_val`.
+        """
+        check_order("hardtanh", min_val, max_val)
         return self.clamp(min_val, max_val)
 
     def gelu(self, approximate: str = "tanh") -> Self:
@@ -152,6 +158,104 @@ class ActivationMethods(FunctionMethods):
             lambda x: x * 0.5 * (((x + x * x * x * GELU_CUBE) * scale).tanh() + 1.0)
         )
 
+    def glu(self, dim: int = -1) -> Self:
+        """The first half of an axis times the logistic function of the second.
+
+        Raises:
+            ShapeError: the axis has an odd size.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor([8.0, 0.0]).glu().tolist()
+            [4.0]
+
+        Source: Y. Dauphin et al., "Language modeling with gated convolutional networks", 2017.
+        """
+        axis = self._resolve_axis(dim)
+        size = self.shape[axis]
+        if not isinstance(size, int) or size % 2:
+            raise ShapeError(
+                f"axis {axis} of size {size} has no halves.",
+                why="one half gates the other.",
+                fix="choose an axis of an even size.",
+            )
+        half = size // 2
+
+        def formula(x: Self) -> Self:
+            values, gates = (x._apply(_half(x.uop, axis, n, half)) for n in (0, half))
+            return values * gates.sigmoid()
+
+        return self._composed(formula)
+
+    def prelu(self, weight: Self) -> Self:
+        """The elements, those below 0 times a slope that is learned.
+
+        Args:
+            weight: one slope, (1,) or (), or one for each channel, (channels,); channels are
+                axis 1, or the only axis.
+
+        Raises:
+            ShapeError: the weights do not fit.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor([-4.0, 4.0]).prelu(Tensor([0.5])).tolist()
+            [-2.0, 4.0]
+
+        Source: K. He et al., "Delving deep into rectifiers", 2015.
+        """
+        axis = min(1, self.ndim - 1)
+        channels = self.shape[axis] if self.ndim else 1
+        is_single = weight.numel() == 1
+        if weight.ndim > 1 or not (is_single or is_same_size(weight.numel(), channels)):
+            raise ShapeError(
+                f"slopes of shape {weight.shape} do not fit a tensor of shape {self.shape}.",
+                why="there is one for all elements, or one for each channel.",
+                fix="reshape them to (channels,).",
+            )
+        shape = [1] * self.ndim
+        if not is_single:
+            shape[axis] = -1
+        slope = weight._apply(weight.uop.reshape([weight.numel() if n == -1 else n for n in shape]))
+        return self._composed(lambda x: (x < 0.0).where(x * slope, x))
+
+    def threshold(self, threshold: float, value: float) -> Self:
+        """The elements above a threshold, and `value` for all others.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor([1, 2, 3]).threshold(2, 0).tolist()
+            [0, 0, 3]
+        """
+        return (self <= threshold).where(value, self)
+
+    def hardshrink(self, lambd: float = 0.5) -> Self:
+        """The elements, those from -lambd to lambd as 0; NaN stays NaN."""
+        return ((self >= -lambd) & (self <= lambd)).where(0, self)
+
+    def softshrink(self, lambd: float = 0.5) -> Self:
+        """The elements, `lambd` nearer to 0; those that would pass it are 0.
+
+        Raises:
+            ArgumentError: `lambd` is negative.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor([-2.0, 0.25, 2.0]).softshrink().tolist()
+            [-1.5, 0.0, 1.5]
+        """
+        if not lambd >= 0:
+            raise ArgumentError(
+                f"elements cannot be moved nearer to 0 by {lambd}.",
+                why="that would move them away.",
+                fix="choose a number of 0 or more.",
+            )
+        return self._composed(lambda x: (x.abs() <= lambd).where(x * 0.0, x - x.sign() * lambd))
+
+    def tanhshrink(self) -> Self:
+        """x - tanh(x)."""
+        return self._composed(lambda x: x - x.tanh())
+
     def quick_gelu(self) -> Self:
         """x times the logistic function of 1.702 x."""
         return self._composed(lambda x: x * (x * QUICK_GELU_SLOPE).sigmoid())
@@ -162,6 +266,13 @@ class ActivationMethods(FunctionMethods):
         Source: D. Misra, "Mish: a self regularized non-monotonic activation function", 2019.
         """
         return self._composed(lambda x: x * x.softplus().tanh())
+
+
+def _half(node: UOp, axis: int, begin: int, count: int) -> UOp:
+    """`count` positions of an axis from `begin` on."""
+    parts: list[tuple[Size, Size]] = [(0, size) for size in node.shape]
+    parts[axis] = (begin, begin + count)
+    return node.shrink(parts)
 
 
 def _below(x: Values) -> Values:

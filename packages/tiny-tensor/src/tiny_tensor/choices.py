@@ -1,4 +1,4 @@
-"""Arguments that name one of several ways."""
+"""Arguments that name one of several ways, or the limits of a range."""
 
 from __future__ import annotations
 
@@ -22,4 +22,21 @@ def check_choice(argument: str, value: object, choices: Sequence[str]) -> None:
             f"{argument} cannot be {value!r}.",
             why=f"the choices are {listed}.",
             fix="pass one of them.",
+        )
+
+
+def check_order(name: str, low: float, high: float) -> None:
+    """Refuse limits of which the lower one is above the other, or NaN.
+
+    Raises:
+        ArgumentError: there is nothing between them.
+
+    Example:
+        >>> check_order("hardtanh", -1.0, 1.0)
+    """
+    if not low <= high:
+        raise ArgumentError(
+            f"{name} has nothing from {low} to {high}.",
+            why="the lower limit is at most the upper one.",
+            fix="let them change places.",
         )

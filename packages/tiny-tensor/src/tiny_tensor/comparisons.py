@@ -40,6 +40,24 @@ class ComparisonMethods(BitMethods):
         """Where both sides differ, as bools; NaN differs from everything."""
         return self._compared(Op.CMPNE, other)
 
+    def logical_and(self, other: object) -> Self:
+        """Where both sides differ from 0, as bools.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor([0, 2]).logical_and(1).tolist()
+            [False, True]
+        """
+        return self.ne(0)._bits(Op.AND, self._wrap(other).ne(0))
+
+    def logical_or(self, other: object) -> Self:
+        """Where one side or both differ from 0, as bools."""
+        return self.ne(0)._bits(Op.OR, self._wrap(other).ne(0))
+
+    def logical_xor(self, other: object) -> Self:
+        """Where one side differs from 0 and the other does not, as bools."""
+        return self.ne(0)._bits(Op.XOR, self._wrap(other).ne(0))
+
     def where(self, x: object, y: object) -> Self:
         """`x` where this is true, and `y` elsewhere.
 

@@ -9,7 +9,16 @@ from tiny_plugin import boundary
 from tiny_tensor.broadcast import broadcast
 from tiny_tensor.linear_algebra import LinearAlgebraMethods, product_dtype
 from tiny_tensor.tensor_core import concrete_dtype
-from tiny_tensor.windows import Numbers, Sides, Windows, numbers_for, windowed, windows
+from tiny_tensor.windows import (
+    NamedSides,
+    Numbers,
+    Sides,
+    Windows,
+    numbers_for,
+    sides,
+    windowed,
+    windows,
+)
 
 
 @boundary
@@ -25,7 +34,7 @@ class ConvolutionMethods(LinearAlgebraMethods):
         groups: int = 1,
         stride: Numbers = 1,
         dilation: Numbers = 1,
-        padding: Sides = 0,
+        padding: NamedSides = 0,
         dtype: DType | str | None = None,
     ) -> Self:
         """Slide weights over the spatial axes and add up the products.
@@ -36,7 +45,8 @@ class ConvolutionMethods(LinearAlgebraMethods):
             groups: channels are divided into as many groups, each with weights of its own.
             stride: from one place of the kernel to the next.
             dilation: the distance of neighbours in the kernel.
-            padding: zeros at the edges: one number, one for each axis, or two for each axis.
+            padding: zeros at the edges: one number, one for each axis, or two for each axis; or
+                "same" for as many as keep the sizes, or "valid" for none.
             dtype: the dtype to add in and to return.
 
         Returns:
@@ -44,7 +54,8 @@ class ConvolutionMethods(LinearAlgebraMethods):
 
         Raises:
             ShapeError: channels, groups and weights do not fit, or the kernel does not.
-            ArgumentError: a stride or a dilation is less than 1.
+            ArgumentError: a stride or a dilation is less than 1, padding is negative, or it is
+                "same" with a stride.
 
         Example:
             >>> from tiny_tensor import Tensor
@@ -53,7 +64,7 @@ class ConvolutionMethods(LinearAlgebraMethods):
         """
         kernel = self._kernel_of(weight, "conv2d")
         _check_channels(self.shape, weight.shape, groups, is_transposed=False)
-        of = windows(kernel, stride, dilation, padding)
+        of = windows(kernel, stride, dilation, sides(padding, kernel, stride, dilation))
         result, kept = self._result_dtypes(weight, dtype)
         batch, channels = self.shape[:2]
         spatial = len(kernel)

@@ -25,7 +25,7 @@ class ElementwiseMethods(ComparisonMethods):
             """Write all elements in place; see `Tensor.assign`."""
 
     def lerp(self, end: object, weight: object) -> Self:
-        """From here (weight 0) to `end` (weight 1) on a straight line.
+        """From here (weight 0) to `end` (weight 1) on a straight line, rounded once.
 
         Example:
             >>> from tiny_tensor import Tensor
@@ -38,7 +38,10 @@ class ElementwiseMethods(ComparisonMethods):
             wide, far = self.cast("int16"), self._wrap(end).cast("int16")
             step = (far - wide) * whole + (1 << 6)
             return (wide + (step >> 7)).cast("uint8")
-        return self + (self._wrap(end) - self) * weight
+        dtype = self._meeting(self, end, weight)
+        kept = dtypes.promote(dtype, dtypes.float32) if dtype.is_float else dtype
+        x, far = self.cast(kept), self._wrap(end).cast(kept)
+        return (x + (far - x) * weight).cast(dtype)
 
     def isclose(
         self, other: object, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
@@ -54,11 +57,21 @@ class ElementwiseMethods(ComparisonMethods):
         Returns:
             bool, in the common shape. An infinity is close to itself only.
 
+        Raises:
+            ArgumentError: a tolerance is negative, or NaN.
+
         Example:
             >>> from tiny_tensor import Tensor
             >>> Tensor([1.0, 1.1]).isclose(1.0).tolist()
             [True, False]
         """
+        for name, tolerance in (("rtol", rtol), ("atol", atol)):
+            if not tolerance >= 0:
+                raise ArgumentError(
+                    f"{name} cannot be {tolerance}.",
+                    why="nothing lies nearer than a distance of 0.",
+                    fix="choose a tolerance of 0 or more.",
+                )
         a, b = self._broadcasted(other)
         kept = dtypes.promote(a.dtype, dtypes.float32) if a.dtype.is_float else dtypes.float64
         x, y = self._apply(a.cast(kept)), self._apply(b.cast(kept))

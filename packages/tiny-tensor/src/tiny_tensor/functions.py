@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Self, TypeVar
 
-from tiny_ir import DType, DTypeError, Op, const, dtypes
+from tiny_ir import DType, DTypeError, Op, dtypes
 from tiny_plugin import boundary
 from tiny_tensor.elementwise import ElementwiseMethods
 
@@ -113,50 +113,6 @@ class FunctionMethods(ElementwiseMethods):
         apart = (a == b).where(0.0, a.minimum(b) - largest)
         return (largest + apart.exp().log1p()).cast(dtype)
 
-    def hypot(self, other: object) -> Self:
-        """The root of the sum of both squares, without overflow; infinite where a side is.
-
-        Example:
-            >>> from tiny_tensor import Tensor
-            >>> Tensor([3.0]).hypot(4.0).tolist()
-            [5.0]
-        """
-        a, b, dtype = self._pair(other)
-        x, y = a._magnitude(), b._magnitude()
-        largest = x.maximum(y)
-        small = largest.eq(0.0) | largest.eq(math.inf)
-        part = small.where(0.0, x.minimum(y) / small.where(1.0, largest))
-        length = largest * (part * part + 1.0).sqrt()
-        return (x.eq(math.inf) | y.eq(math.inf)).where(math.inf, length).cast(dtype)
-
-    def nextafter(self, other: object) -> Self:
-        """The next number of the dtype on the way to another.
-
-        Raises:
-            DTypeError: the promoted dtype is not a float.
-
-        Example:
-            >>> from tiny_tensor import Tensor
-            >>> Tensor([1.0]).nextafter(2.0).tolist()
-            [1.0000001192092896]
-        """
-        first, second = self._broadcasted(other)
-        dtype = first.dtype
-        if not dtype.is_float:
-            raise DTypeError(
-                f"there is no next number in {dtype.name}.",
-                why="only floats lie at distances of their own.",
-                fix="cast to a float first.",
-            )
-        a, b = self._apply(first), self._apply(second)
-        # The bits of floats of one sign count up with their magnitude.
-        word = f"int{dtype.bits}"
-        bits = a.bitcast(word)
-        further = bits + ((a < b) == (a > 0.0)).where(1, -1).cast(word)
-        smallest = self._apply(const(dtype, dtype.smallest))
-        moved = a.eq(0.0).where(smallest.copysign(b), further.bitcast(dtype))
-        return (a.isnan() | b.isnan()).where(math.nan, a.eq(b).where(b, moved))
-
     # Angles.
 
     def sin(self) -> Self:
@@ -182,27 +138,6 @@ class FunctionMethods(ElementwiseMethods):
     def atan(self) -> Self:
         """The angle whose tangent this is."""
         return self._function(Op.ATAN)
-
-    def atan2(self, other: object) -> Self:
-        """The angle of the point (other, self), from -pi to pi; signs of zeros count.
-
-        Example:
-            >>> from tiny_tensor import Tensor
-            >>> Tensor([1.0, -0.0]).atan2(Tensor([0.0, -1.0])).tolist()
-            [1.5707963705062866, -3.1415927410125732]
-        """
-        y, x, dtype = self._pair(other)
-        high, wide = y._magnitude(), x._magnitude()
-        largest = high.maximum(wide)
-        # Equal magnitudes, infinities too, are half way; two zeros are no way at all.
-        same = high.eq(wide)
-        level = largest.eq(0.0).where(0.0, 1.0)
-        slope = same.where(level, high.minimum(wide) / same.where(1.0, largest))
-        angle = slope.atan()
-        angle = (high > wide).where(math.pi / 2 - angle, angle)
-        angle = x.signbit().where(math.pi - angle, angle)
-        turned = y.signbit().where(-angle, angle)
-        return (x.isnan() | y.isnan()).where(math.nan, turned).cast(dtype)
 
     def sinh(self) -> Self:
         """The hyperbolic sine."""

@@ -52,7 +52,7 @@ class JoiningMethods(PartMethods, ElementwiseMethods):
             >>> Tensor([1, 2]).cat(Tensor([0.5])).tolist()
             [1.0, 2.0, 0.5]
         """
-        first, nodes = _same_dtype(self, others)
+        first, nodes = same_dtype(self, others)
         shape = nodes[0].shape
         axis = resolved_axis(dim, len(shape))
         for node in nodes:
@@ -82,7 +82,7 @@ class JoiningMethods(PartMethods, ElementwiseMethods):
             >>> Tensor([1, 2]).stack(Tensor([3, 4]), dim=1).tolist()
             [[1, 3], [2, 4]]
         """
-        first, nodes = _same_dtype(self, others)
+        first, nodes = same_dtype(self, others)
         shape = nodes[0].shape
         axis = resolved_axis(dim, len(shape) + 1)
         for node in nodes:
@@ -165,7 +165,14 @@ class JoiningMethods(PartMethods, ElementwiseMethods):
         """
         if dims is None:
             node = self.uop.reshape((product(self.shape),))
-            pairs = [(0, shift) for shift in ints_of((shifts,))]
+            moves = ints_of((shifts,))
+            if len(moves) != 1:
+                raise ArgumentError(
+                    f"cannot roll all elements by {moves}.",
+                    why="without axes there is one shift for all elements in their order.",
+                    fix="write one number, or name an axis for each.",
+                )
+            pairs = [(0, moves[0])]
         else:
             node = self.uop
             axes, moves = ints_of((dims,)), ints_of((shifts,))
@@ -271,7 +278,7 @@ def tensors_of(first: object, others: Sequence[object]) -> list[object]:
     return found
 
 
-def _same_dtype(first: Joined, others: Sequence[object]) -> tuple[Joined, list[UOp]]:
+def same_dtype(first: Joined, others: Sequence[object]) -> tuple[Joined, list[UOp]]:
     """One of the tensors, and all of them as nodes of one dtype.
 
     `Tensor.cat([a, b])` calls a method with a list in the place of the tensor.

@@ -149,6 +149,9 @@ class LossMethods(NormalizationMethods):
             target: numbers from 0 to 1, of this shape.
             reduction: "mean", "sum" or "none".
 
+        Raises:
+            ArgumentError: there is no such reduction.
+
         Example:
             >>> from tiny_tensor import Tensor
             >>> Tensor([0.0, 1.0]).binary_crossentropy(Tensor([1.0, 1.0])).item()
@@ -164,7 +167,6 @@ class LossMethods(NormalizationMethods):
             terms = target * logarithm(x) + (1.0 - target) * logarithm(1.0 - x)
             return (-terms)._reduced(reduction)
 
-        check_choice("reduction", reduction, REDUCTIONS)
         return self._composed(formula)
 
     def binary_crossentropy_logits(
@@ -176,6 +178,9 @@ class LossMethods(NormalizationMethods):
             target: numbers from 0 to 1, of this shape.
             reduction: "mean", "sum" or "none".
             pos_weight: a factor for the loss of positive examples.
+
+        Raises:
+            ArgumentError: there is no such reduction.
 
         Example:
             >>> from tiny_tensor import Tensor
@@ -189,10 +194,10 @@ class LossMethods(NormalizationMethods):
                 positive = positive * pos_weight
             return (positive + (1.0 - target) * x.softplus())._reduced(reduction)
 
-        check_choice("reduction", reduction, REDUCTIONS)
         return self._composed(formula)
 
     def _reduced(self, reduction: str) -> Self:
+        check_choice("reduction", reduction, REDUCTIONS)
         if reduction == "none":
             return self
         return self.mean() if reduction == "mean" else self.sum()

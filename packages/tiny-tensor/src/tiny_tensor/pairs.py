@@ -1,11 +1,11 @@
-"""Functions of two numbers: atan2, hypot, nextafter."""
+"""Functions of two numbers: fmax, fmin, atan2, hypot, nextafter."""
 
 from __future__ import annotations
 
 import math
 from typing import Self
 
-from tiny_ir import DType, DTypeError, dtypes
+from tiny_ir import DType, DTypeError, Op, dtypes
 from tiny_plugin import boundary
 from tiny_tensor.functions import FunctionMethods
 
@@ -22,6 +22,28 @@ class PairMethods(FunctionMethods):
         dtype = dtypes.float_dtype(first.dtype, default_float=self._session.default_float)
         kept = dtypes.promote(dtype, dtypes.float32)
         return self._apply(first.cast(kept)), self._apply(second.cast(kept)), dtype
+
+    def fmax(self, other: object) -> Self:
+        """The larger of both; where one is NaN, the other.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> Tensor([1.0, float("nan")]).fmax(3.0).tolist()
+            [3.0, 3.0]
+        """
+        return self._without_nan(Op.MAX, other)
+
+    def fmin(self, other: object) -> Self:
+        """The smaller of both; where one is NaN, the other."""
+        return self._without_nan(Op.MIN, other)
+
+    def _without_nan(self, op: Op, other: object) -> Self:
+        first, second = self._broadcasted(other)
+        x, y = self._apply(first), self._apply(second)
+        found = x._binary(op, y)
+        if not found.dtype.is_float:
+            return found
+        return x.isnan().where(y, y.isnan().where(x, found))
 
     def atan2(self, other: object) -> Self:
         """The angle of the point (other, self), from -pi to pi.

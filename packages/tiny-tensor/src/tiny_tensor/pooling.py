@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, Self, overload
 
-from tiny_ir import ArgumentError, Op, ShapeError, Size, UOp, const, dtypes, make
+from tiny_ir import ArgumentError, Op, ShapeError, Size, UOp, const, dtypes, is_same_shape, make
 from tiny_plugin import boundary
 from tiny_tensor.broadcast import broadcast
 from tiny_tensor.convolution import ConvolutionMethods
@@ -29,6 +29,7 @@ class PoolingMethods(ConvolutionMethods, IndexingMethods):
         padding: Sides = 0,
         ceil_mode: bool = False,
         count_include_pad: bool = True,
+        divisor_override: int | None = None,
     ) -> Self:
         """The means of windows.
 
@@ -39,13 +40,15 @@ class PoolingMethods(ConvolutionMethods, IndexingMethods):
             padding: zeros at the edges: one number, one for each axis, or two for each axis.
             ceil_mode: also take a last window that reaches beyond the padding, if it starts inside.
             count_include_pad: count the zeros of the padding.
+            divisor_override: divide the sums by this number, and not by how many were added.
 
         Returns:
             The shape with windows counted on the last axes; integers become floats.
 
         Raises:
             ShapeError: the window does not fit.
-            ArgumentError: a number is too small.
+            ArgumentError: a number is too small, the padding is as large as the window, or the
+                divisor is 0.
 
         Example:
             >>> from tiny_tensor import Tensor
@@ -53,11 +56,19 @@ class PoolingMethods(ConvolutionMethods, IndexingMethods):
             [[2.5]]
         """
         of, full, first = self._windows(kernel_size, stride, dilation, padding, ceil_mode)
+        if divisor_override == 0:
+            raise ArgumentError(
+                "windows cannot be divided by 0.",
+                why="divisor_override stands in the place of how many elements a window has.",
+                fix="choose another number, or leave it out.",
+            )
         x = self._as_float()
         wide = x._wide()
         axes = tuple(range(self.ndim, self.ndim + len(of.sizes)))
         pairs: list[tuple[Size, Size]] = [*[(0, 0)] * first, *full]
         total = windowed(wide.uop.pad(pairs), first, of).reduce(Op.ADD, axes)
+        if divisor_override is not None:
+            return self._apply(total / const(wide.dtype, divisor_override)).cast(x.dtype)
         count = _counts(wide.uop, of if count_include_pad else None, full, of, first, axes)
         return self._apply(total / count.cast(wide.dtype)).cast(x.dtype)
 
@@ -106,6 +117,10 @@ class PoolingMethods(ConvolutionMethods, IndexingMethods):
         Returns:
             The values, or (values, places).
 
+        Raises:
+            ShapeError: the window does not fit.
+            ArgumentError: a number is too small, or the padding is as large as the window.
+
         Example:
             >>> from tiny_tensor import Tensor
             >>> Tensor([[1, 2], [3, 4]]).max_pool2d().tolist()
@@ -146,6 +161,9 @@ class PoolingMethods(ConvolutionMethods, IndexingMethods):
             kernel_size, stride, dilation, padding: those of the pooling.
             output_size: the sizes of the last axes, where they do not follow.
 
+        Raises:
+            ShapeError: there is not one place for each value.
+
         Example:
             >>> from tiny_tensor import Tensor
             >>> values, places = Tensor([[1, 2], [3, 4]]).max_pool2d(return_indices=True)
@@ -155,6 +173,12 @@ class PoolingMethods(ConvolutionMethods, IndexingMethods):
         sizes = _kernel(kernel_size)
         of = windows(sizes, stride, dilation, padding)
         spatial = len(sizes)
+        if not is_same_shape(indices.shape, self.shape):
+            raise ShapeError(
+                f"places of shape {indices.shape} do not fit values of shape {self.shape}.",
+                why="each value is put back at a place of its own.",
+                fix="pass the places that max_pool2d() gave with the values.",
+            )
         if output_size is None:
             lengths = [self._length(self.ndim - spatial + n) for n in range(spatial)]
             output = tuple(
@@ -188,6 +212,16 @@ class PoolingMethods(ConvolutionMethods, IndexingMethods):
                 fix="give the kernel one number for each spatial axis.",
             )
         of = windows(sizes, stride, dilation, padding)
+        if any(
+            max(pair) >= reach
+            for pair, reach in zip(of.padding, of.reach, strict=True)
+            if any(pair)
+        ):
+            raise ArgumentError(
+                f"padding of {padding!r} is too much for windows that cover {of.reach}.",
+                why="a window would lie in the padding alone, and combine nothing.",
+                fix="choose padding that is smaller than the window.",
+            )
         first = self.ndim - len(sizes)
         if not ceil_mode:
             return of, of.padding, first

@@ -19,6 +19,7 @@ from tiny_ir import (
     make,
 )
 from tiny_plugin import boundary
+from tiny_tensor.choices import check_order
 from tiny_tensor.creation import checked_shape
 from tiny_tensor.recurrences import RecurrenceMethods
 from tiny_tensor.session import current_session
@@ -77,7 +78,7 @@ class RandomMethods(SortingMethods, RecurrenceMethods):
             >>> Tensor.rand(2, 3).shape
             (2, 3)
         """
-        wanted = _float_dtype(dtype)
+        wanted = float_dtype(dtype)
         return cls._draw(shape, device, lambda bits: unit_interval(bits, wanted).cast(wanted))
 
     @classmethod
@@ -94,7 +95,7 @@ class RandomMethods(SortingMethods, RecurrenceMethods):
             >>> Tensor.randn(4, dtype="float16").dtype
             dtypes.float16
         """
-        wanted = _float_dtype(dtype)
+        wanted = float_dtype(dtype)
         return cls._draw(shape, device, lambda bits: _normal(bits).cast(wanted))
 
     @classmethod
@@ -144,11 +145,15 @@ class RandomMethods(SortingMethods, RecurrenceMethods):
     ) -> Self:
         """Uniform numbers from `low` up to `high`; truncated for a dtype of integers.
 
+        Raises:
+            ArgumentError: `low` is greater than `high`.
+
         Example:
             >>> from tiny_tensor import Tensor
             >>> Tensor.uniform(2, low=3.0, high=3.0).tolist()
             [3.0, 3.0]
         """
+        check_order("uniform", low, high)
         wanted = current_session().default_float if dtype is None else concrete_dtype(dtype)
 
         def scaled(bits: UOp) -> UOp:
@@ -171,13 +176,20 @@ class RandomMethods(SortingMethods, RecurrenceMethods):
 
         Raises:
             RandomError: the dtype is not a float.
+            ArgumentError: the deviation is negative.
 
         Example:
             >>> from tiny_tensor import Tensor
             >>> Tensor.normal(2, mean=5.0, std=0.0).tolist()
             [5.0, 5.0]
         """
-        wanted = _float_dtype(dtype)
+        wanted = float_dtype(dtype)
+        if not std >= 0:
+            raise ArgumentError(
+                f"normal numbers cannot have the standard deviation {std}.",
+                why="it is the root of a mean of squares.",
+                fix="choose a number from 0 up.",
+            )
         return cls._draw(
             shape,
             device,
@@ -383,7 +395,12 @@ def _integers(bits: UOp, low: int, high: int) -> UOp:
     return scaled + const(wide, low)
 
 
-def _float_dtype(dtype: DType | str | None) -> DType:
+def float_dtype(dtype: DType | str | None) -> DType:
+    """The float dtype that was asked for; the default float where none was.
+
+    Raises:
+        RandomError: it is not a float.
+    """
     wanted = current_session().default_float if dtype is None else concrete_dtype(dtype)
     if not wanted.is_float:
         raise RandomError(

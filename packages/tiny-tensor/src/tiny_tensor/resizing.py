@@ -75,7 +75,7 @@ class ResizingMethods(PoolingMethods):
             if length == wanted and scale in (None, 1.0):
                 continue
             if mode == "area":
-                node = _averaged(node, axis, wanted)
+                node = averaged(node, axis, wanted)
                 continue
             places = _places(length, wanted, scale, mode, align_corners)
             node = _MIXING.get(mode, _nearest)(node, axis, places)
@@ -200,26 +200,44 @@ def _far(distance: UOp) -> UOp:
     return ((slope * x - five) * x + eight) * x - four
 
 
-def _averaged(node: UOp, axis: int, wanted: int) -> UOp:
+def averaged(node: UOp, axis: int, wanted: int) -> UOp:
     """The mean of what each new element covers: from the floor of its share to the ceiling."""
     length = node.shape[axis]
     assert isinstance(length, int)
-    borders = [(j * length // wanted, -(-(j + 1) * length // wanted)) for j in range(wanted)]
-    longest = max(end - start for start, end in borders)
-    count, divisor = const(dtypes.int32, length), const(dtypes.int32, wanted)
-    index = counting(wanted).cast(dtypes.int32)
-    start = (index * count).alu(Op.FLOORDIV, divisor)
-    end = (index * count + const(dtypes.int32, length + wanted - 1)).alu(Op.FLOORDIV, divisor)
+    seen = shares(node, axis, wanted, const(node.dtype, 0.0))
+    total = seen.reduce(Op.ADD, (axis + 1,))
+    begin, end = _borders(length, wanted)
+    return total / _along((end - begin).cast(node.dtype), total, axis)
+
+
+def shares(node: UOp, axis: int, wanted: int, rest: UOp) -> UOp:
+    """What each of `wanted` windows over an axis covers, on a new axis after it.
+
+    Windows that are shorter than the longest one end with `rest`.
+    """
+    length = node.shape[axis]
+    assert isinstance(length, int)
+    longest = max(
+        (-(-(j + 1) * length // wanted) - j * length // wanted for j in range(wanted)), default=1
+    )
+    begin, end = _borders(length, wanted)
     grid = (wanted, longest)
     steps = counting(longest).cast(dtypes.int32).reshape((1, longest)).expand(grid)
-    places = start.reshape((wanted, 1)).expand(grid) + steps
+    places = begin.reshape((wanted, 1)).expand(grid) + steps
     inside = (places < end.reshape((wanted, 1)).expand(grid)).reshape((wanted * longest,))
     nearest = places.minimum(const(dtypes.int32, length - 1)).reshape((wanted * longest,))
     covered = taken(node, axis, nearest)
-    kept = _along(inside, covered, axis).where(covered, const(node.dtype, 0.0))
-    shape = (*kept.shape[:axis], wanted, longest, *kept.shape[axis + 1 :])
-    total = kept.reshape(shape).reduce(Op.ADD, (axis + 1,))
-    return total / _along((end - start).cast(node.dtype), total, axis)
+    kept = _along(inside, covered, axis).where(covered, rest)
+    return kept.reshape((*kept.shape[:axis], wanted, longest, *kept.shape[axis + 1 :]))
+
+
+def _borders(length: int, wanted: int) -> tuple[UOp, UOp]:
+    """Where each of `wanted` windows over an axis begins and ends: int32, (wanted,)."""
+    count, divisor = const(dtypes.int32, length), const(dtypes.int32, max(1, wanted))
+    index = counting(wanted).cast(dtypes.int32)
+    begin = (index * count).alu(Op.FLOORDIV, divisor)
+    reach = index * count + const(dtypes.int32, length + wanted - 1)
+    return begin, reach.alu(Op.FLOORDIV, divisor)
 
 
 _MIXING = {"linear": _mixed, "cubic": _cubic}

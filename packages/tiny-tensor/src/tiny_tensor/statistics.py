@@ -6,7 +6,16 @@ import math
 from collections.abc import Sequence
 from typing import Self
 
-from tiny_ir import ArgumentError, DTypeError, Op, ShapeError, const, dtypes, is_same_size, make
+from tiny_ir import (
+    ArgumentError,
+    DTypeError,
+    Op,
+    ShapeError,
+    const,
+    dtypes,
+    is_same_shape,
+    make,
+)
 from tiny_plugin import boundary
 from tiny_tensor.axes import resolved_axis
 from tiny_tensor.broadcast import broadcast
@@ -202,7 +211,7 @@ class StatisticsMethods(ProductMethods):
                 why="a size is 0 or more.",
                 fix="choose another one.",
             )
-        if weights is not None and not all(map(is_same_size, weights.shape, self.shape)):
+        if weights is not None and not is_same_shape(weights.shape, self.shape):
             raise ShapeError(
                 f"weights of shape {weights.shape} do not fit {self.shape}.",
                 why="each element has one.",
@@ -398,6 +407,37 @@ class StatisticsMethods(ProductMethods):
         """
         return self.quantile(0.5, axis, keepdim)
 
+    def kthvalue(self, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Self, Self]:
+        """The k-th smallest element along an axis, and its position.
+
+        Args:
+            k: from 1 to the size of the axis.
+            dim: the axis.
+            keepdim: keep the axis with size 1.
+
+        Returns:
+            The values, and their positions in int32: of equal elements the first ones come first.
+
+        Raises:
+            ArgumentError: there is no k-th element.
+
+        Example:
+            >>> from tiny_tensor import Tensor
+            >>> [x.item() for x in Tensor([5, 3, 4]).kthvalue(2)]
+            [4, 2]
+        """
+        axis = self._resolve_axis(dim)
+        size = self._length(axis)
+        if isinstance(k, bool) or not isinstance(k, int) or not 1 <= k <= size:
+            raise ArgumentError(
+                f"an axis of {size} elements has no element number {k!r}.",
+                why="the smallest is number 1.",
+                fix=f"choose a number from 1 to {size}.",
+            )
+        found = [part._part(axis, k - 1, k) for part in self.sort(axis)]
+        values, places = found if keepdim else [part.squeeze(axis) for part in found]
+        return values, places
+
     # Neighbours.
 
     def diff(
@@ -475,19 +515,29 @@ class StatisticsMethods(ProductMethods):
 
     # Together.
 
-    def cov(self, correction: int = 1) -> Self:
+    def cov(
+        self, correction: int = 1, fweights: Self | None = None, aweights: Self | None = None
+    ) -> Self:
         """The covariances of variables, one a row, with an observation in each column.
+
+        Args:
+            correction: products are divided by the number of observations less this.
+            fweights: (observations,), integers: how often each observation was made.
+            aweights: (observations,): how much each observation counts, in proportion.
 
         Returns:
             (variables, variables); () for one variable.
 
         Raises:
-            ShapeError: there are more than two axes.
+            ShapeError: there are more than two axes, or the weights do not fit.
+            DTypeError: `fweights` are not integers.
 
         Example:
             >>> from tiny_tensor import Tensor
             >>> Tensor([[1.0, 3.0], [3.0, 1.0]]).cov().tolist()
             [[2.0, -2.0], [-2.0, 2.0]]
+
+        Source: the weights are those of NumPy's cov; negative ones are not looked for.
         """
         if self.ndim > 2:
             raise ShapeError(
@@ -495,12 +545,39 @@ class StatisticsMethods(ProductMethods):
                 why="each row is a variable, and each column an observation.",
                 fix="reshape it to two axes.",
             )
-        x = self._as_float()
-        table = x.reshape(1, -1) if self.ndim < 2 else x
-        middle = table - table.mean(1, keepdim=True)
-        count = max(table._length(1) - correction, 0)
-        found = middle.matmul(middle.T) / float(count)
+        table = self._as_float()
+        table = table.reshape(1, -1) if self.ndim < 2 else table
+        if fweights is None and aweights is None:
+            middle = table - table.mean(1, keepdim=True)
+            count = max(table._length(1) - correction, 0)
+            found = middle.matmul(middle.T) / float(count)
+        else:
+            found = table._weighted_cov(correction, fweights, aweights)
         return found.reshape(()) if self.ndim < 2 else found
+
+    def _weighted_cov(self, correction: int, fweights: Self | None, aweights: Self | None) -> Self:
+        if fweights is not None and not fweights.dtype.is_int:
+            raise DTypeError(
+                f"fweights of {fweights.dtype.name} do not count observations.",
+                why="how often something was made is an integer.",
+                fix="cast them to an integer, or pass them as aweights.",
+            )
+        for name, weights in (("fweights", fweights), ("aweights", aweights)):
+            if weights is not None and not is_same_shape(weights.shape, self.shape[1:]):
+                raise ShapeError(
+                    f"{name} of shape {weights.shape} do not fit {self.shape[1]} observations.",
+                    why="each observation has one.",
+                    fix="pass a vector with one for each.",
+                )
+        x = self._wide()
+        given = [w.cast(x.dtype) for w in (fweights, aweights) if w is not None]
+        each = given[0] if len(given) == 1 else given[0] * given[1]
+        total = each.sum()
+        middle = x - (x * each).sum(1, keepdim=True) / total
+        # What one observation takes away; for weights in proportion, their mean by weight.
+        one = 1.0 if aweights is None else (each * given[-1]).sum() / total
+        count = total - one * float(correction)
+        return (middle.matmul((middle * each).T) / count.maximum(0.0)).cast(self.dtype)
 
     def corrcoef(self) -> Self:
         """The correlations of variables, one a row, from -1 to 1.

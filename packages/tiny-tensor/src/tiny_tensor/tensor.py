@@ -22,6 +22,8 @@ from tiny_ir import (
     make,
 )
 from tiny_plugin import boundary
+from tiny_tensor.adaptive import AdaptiveMethods
+from tiny_tensor.arranging import ArrangingMethods
 from tiny_tensor.arrays import (
     Array,
     Nested,
@@ -41,16 +43,16 @@ from tiny_tensor.custom_kernels import KernelMethods
 from tiny_tensor.decompositions import DecompositionMethods
 from tiny_tensor.describing import DescribingMethods
 from tiny_tensor.downloads import DownloadMethods
+from tiny_tensor.distributions import DistributionMethods
 from tiny_tensor.exchange import ExchangeMethods
 from tiny_tensor.fourier import FourierMethods
 from tiny_tensor.gradient import GradientMethods
 from tiny_tensor.hashing import HashingMethods
 from tiny_tensor.images import ImageMethods
 from tiny_tensor.likes import LikeMethods
-from tiny_tensor.losses import LossMethods
+from tiny_tensor.margins import MarginMethods
 from tiny_tensor.random_words import RandomWordMethods
 from tiny_tensor.realize import read_bytes, realize, upload
-from tiny_tensor.resizing import ResizingMethods
 from tiny_tensor.scheduling import SchedulingMethods
 from tiny_tensor.session import current_session
 from tiny_tensor.sharding import ShardingMethods
@@ -62,12 +64,14 @@ from tiny_tensor.training import TrainingMethods
 
 @boundary
 class Tensor(
-    LossMethods,
+    MarginMethods,
     DecompositionMethods,
     FourierMethods,
     StatisticsMethods,
     AttentionMethods,
-    ResizingMethods,
+    DistributionMethods,
+    AdaptiveMethods,
+    ArrangingMethods,
     GradientMethods,
     LikeMethods,
     TrainingMethods,

@@ -45,8 +45,11 @@ class TriangleMethods(PaddingMethods):
         """
         return self._chosen(self._columns_from_diagonal() >= diagonal)
 
-    def diag(self) -> Self:
+    def diag(self, diagonal: int = 0) -> Self:
         """A matrix with these elements on its diagonal, or the diagonal of a matrix.
+
+        Args:
+            diagonal: which one, counted to the right of the main one.
 
         Raises:
             ShapeError: there are neither one nor two axes.
@@ -57,7 +60,7 @@ class TriangleMethods(PaddingMethods):
             [[1, 0], [0, 2]]
         """
         if self.ndim == 2:
-            return self.diagonal()
+            return self.diagonal(diagonal)
         if self.ndim != 1:
             raise ShapeError(
                 f"cannot make a diagonal matrix of a tensor of shape {self.shape}.",
@@ -66,7 +69,9 @@ class TriangleMethods(PaddingMethods):
             )
         count = self.shape[0]
         square = self._apply(broadcast(self.uop.reshape((count, 1)), (count, count)))
-        return square._chosen(square._columns_from_diagonal().eq(0))
+        square = square._chosen(square._columns_from_diagonal().eq(0))
+        right, down = max(0, diagonal), max(0, -diagonal)
+        return square.pad((right, down, down, right)) if diagonal else square
 
     def _chosen(self, mask: UOp) -> Self:
         chosen = make(Op.WHERE, None, (mask, self.uop, self.uop.const_like(0)))

@@ -7,9 +7,12 @@ from typing import TypeAlias
 
 from tiny_ir import ArgumentError, ShapeError, UOp
 from tiny_plugin import record
+from tiny_tensor.choices import check_choice
 
 Numbers: TypeAlias = int | Sequence[int]
 Sides: TypeAlias = int | Sequence[int] | Sequence[Sequence[int]]
+NamedSides: TypeAlias = Sides | str
+"""Padding in numbers, or "same" or "valid"."""
 
 
 @record(frozen=True, slots=True)
@@ -85,8 +88,20 @@ def padding_for(rank: int, value: Sides) -> tuple[tuple[int, int], ...]:
     """(before, after) for each axis.
 
     Raises:
-        ArgumentError: the numbers do not fit the axes.
+        ArgumentError: the numbers do not fit the axes, or one is negative.
     """
+    pairs = _pairs(rank, value)
+    if pairs is None or not all(isinstance(n, int) and n >= 0 for pair in pairs for n in pair):
+        raise ArgumentError(
+            f"padding cannot be {value!r}.",
+            why=f"it is one number, or one or two for each of the {rank} spatial axes, from 0 up.",
+            fix="write such numbers; shrink() cuts edges off.",
+        )
+    return pairs
+
+
+def _pairs(rank: int, value: Sides) -> tuple[tuple[int, int], ...] | None:
+    """The numbers of padding as pairs; None where they do not fit the axes."""
     if isinstance(value, int):
         return ((value, value),) * rank
     items = list(value)
@@ -101,11 +116,34 @@ def padding_for(rank: int, value: Sides) -> tuple[tuple[int, int], ...]:
         isinstance(item, Sequence) and len(item) == 2 for item in items
     ):
         return tuple((item[0], item[1]) for item in items if isinstance(item, Sequence))
-    raise ArgumentError(
-        f"padding cannot be {value!r}.",
-        why=f"it is one number, or one or two for each of the {rank} spatial axes.",
-        fix="write such numbers.",
-    )
+    return None
+
+
+def sides(padding: NamedSides, sizes: Sequence[int], stride: Numbers, dilation: Numbers) -> Sides:
+    """Padding in numbers; "same" keeps the sizes of the axes, and "valid" pads nothing.
+
+    Raises:
+        ArgumentError: it has another name, or a stride changes the sizes anyway.
+
+    Example:
+        >>> sides("same", (3, 4), 1, 1)
+        ((1, 1), (1, 2))
+    """
+    if not isinstance(padding, str):
+        return padding
+    check_choice("padding", padding, ("same", "valid"))
+    if padding == "valid":
+        return 0
+    rank = len(sizes)
+    if any(step != 1 for step in numbers_for(rank, stride, "stride", 1)):
+        raise ArgumentError(
+            f"padding 'same' does not go with stride {stride}.",
+            why="a result of the same size has a place for every place of the input.",
+            fix="use stride 1, or pass the padding in numbers.",
+        )
+    gaps = numbers_for(rank, dilation, "dilation", 1)
+    reach = [gap * (size - 1) for gap, size in zip(gaps, sizes, strict=True)]
+    return tuple((n // 2, n - n // 2) for n in reach)
 
 
 def windowed(node: UOp, first: int, of: Windows) -> UOp:

@@ -9,6 +9,7 @@ from tiny_ir import ArgumentError
 from tiny_plugin import boundary
 from tiny_tensor.nn.parameters import checked_size, uniform
 from tiny_tensor.tensor import Tensor
+from tiny_tensor.windows import padding_for, sides
 
 Sizes = int | Sequence[int]
 Padding = int | Sequence[int] | str
@@ -63,24 +64,11 @@ def _padding(
         return checked_size("padding", padding, 0)
     if not isinstance(padding, str):
         return [checked_size("padding", size, 0) for size in padding]
-    if padding == "valid":
-        return 0
-    if padding != "same":
-        raise ArgumentError(
-            f"padding cannot be {padding!r}.",
-            why="it is a number, one or two numbers an axis, 'same' or 'valid'.",
-            fix="choose one of them.",
-        )
-    if any(step != 1 for step in _per_axis("stride", stride, axes, 1)):
-        raise ArgumentError(
-            f"padding 'same' does not go with stride {stride}.",
-            why="a result of the same size has a place for every place of the input.",
-            fix="use stride 1, or pass the padding in numbers.",
-        )
-    sizes = _per_axis("kernel_size", kernel_size, axes, 1)
+    kernel = _per_axis("kernel_size", kernel_size, axes, 1)
+    steps = _per_axis("stride", stride, axes, 1)
     gaps = _per_axis("dilation", dilation, axes, 1)
-    total = [gap * (size - 1) for gap, size in zip(gaps, sizes, strict=True)]
-    return [part for size in reversed(total) for part in (size // 2, size - size // 2)]
+    pairs = padding_for(axes, sides(padding, kernel, steps, gaps))
+    return [part for pair in reversed(pairs) for part in pair]
 
 
 @boundary

@@ -223,40 +223,45 @@ class InstanceNorm(GroupNorm):
 
 @boundary
 class RMSNorm:
-    """Divide by the root of the mean square of the last axis, and scale. Computed in float32.
+    """Divide by the root of the mean square of the last axes, and scale. Computed in float32.
 
     Args:
-        dim: the size of that axis.
+        dim: the size of the last axis, or the sizes of several.
         eps: added to the mean square.
         elementwise_affine: scale by a weight.
 
     Attributes:
-        weight: (dim,), ones at first; None where not affine.
+        weight: of shape `dim`, ones at first; None where not affine.
 
     Example:
         >>> RMSNorm(4)(Tensor([[2.0, 2.0, 2.0, 2.0]])).numpy().round(3).tolist()
         [[1.0, 1.0, 1.0, 1.0]]
     """
 
-    def __init__(self, dim: int, eps: float = 1e-6, elementwise_affine: bool = True) -> None:
-        self.dim = checked_size("dim", dim)
+    def __init__(
+        self, dim: int | Sequence[int], eps: float = 1e-6, elementwise_affine: bool = True
+    ) -> None:
+        self.dim = dim
+        self.normalized_shape = _sizes(dim, "dim")
         self.eps = eps
-        self.weight = parameter(Tensor.ones(dim)) if elementwise_affine else None
+        ones = Tensor.ones(*self.normalized_shape)
+        self.weight = parameter(ones) if elementwise_affine else None
 
     def __call__(self, x: Tensor) -> Tensor:
-        _check_last(x, (self.dim,), "RMS norm")
+        _check_last(x, self.normalized_shape, "RMS norm")
+        axes = tuple(range(-len(self.normalized_shape), 0))
         wide = x.cast(dtypes.sum_dtype(x.dtype))
-        y = (wide * (wide.square().mean(-1, keepdim=True) + self.eps).rsqrt()).cast(x.dtype)
+        y = (wide * (wide.square().mean(axes, keepdim=True) + self.eps).rsqrt()).cast(x.dtype)
         return y if self.weight is None else y * self.weight
 
 
-def _sizes(shape: int | Sequence[int]) -> tuple[int, ...]:
+def _sizes(shape: int | Sequence[int], name: str = "normalized_shape") -> tuple[int, ...]:
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     for size in sizes:
-        checked_size("normalized_shape", size)
+        checked_size(name, size)
     if not sizes:
         raise ArgumentError(
-            "normalized_shape is empty.",
+            f"{name} is empty.",
             why="at least one axis is normalized.",
             fix="pass the sizes of the last axes.",
         )
