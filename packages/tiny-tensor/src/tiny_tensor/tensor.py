@@ -42,8 +42,8 @@ from tiny_tensor.creation import constant, symbolic
 from tiny_tensor.custom_kernels import KernelMethods
 from tiny_tensor.decompositions import DecompositionMethods
 from tiny_tensor.describing import DescribingMethods
-from tiny_tensor.downloads import DownloadMethods
 from tiny_tensor.distributions import DistributionMethods
+from tiny_tensor.downloads import DownloadMethods
 from tiny_tensor.exchange import ExchangeMethods
 from tiny_tensor.fourier import FourierMethods
 from tiny_tensor.gradient import GradientMethods
