@@ -408,3 +408,53 @@ def test_gradients_that_are_left_behind_are_not_kept() -> None:
     assert w.tolist() == [0.0, -17.0]
     assert w.grad is None
     assert x.grad is None
+
+
+def test_results_of_a_replay_can_be_differentiated() -> None:
+    w = Tensor([2.0, 3.0])
+
+    @jit
+    def loss(x: Tensor, n: float) -> Tensor:
+        return (x * x * w * n).sum()
+
+    for at in range(3):
+        x = Tensor([1.0, 4.0 + at])
+        slopes = loss(x * 1, 2.0).gradient(w), loss(x, 2.0).gradient(x)
+        assert [slope.tolist() for (slope,) in slopes] == [
+            [2, 2 * (4 + at) ** 2],
+            [8, 12 * (4 + at)],
+        ]
+
+
+def test_random_numbers_of_a_replay_are_those_of_its_gradient() -> None:
+    @jit
+    def noisy(x: Tensor) -> Tensor:
+        return x * Tensor.rand(3)
+
+    for _ in range(3):
+        x = Tensor([1.0, 2.0, 3.0])
+        y = noisy(x)
+        assert (y.sum().gradient(x)[0] * x).tolist() == pytest.approx(y.tolist())
+
+
+def test_a_gradient_flows_to_arguments_that_are_parts_of_tensors() -> None:
+    squared = jit(lambda x: x * x)
+    for _ in range(3):
+        x = Tensor([[1.0, 2.0], [3.0, 4.0]])
+        assert squared(x[1]).sum().gradient(x)[0].tolist() == [[0, 0], [6, 8]]
+        assert squared(x[:, 1]).sum().gradient(x)[0].tolist() == [[0, 4], [0, 8]]
+
+
+def test_a_gradient_flows_to_what_a_replay_wrote_with() -> None:
+    state = Tensor([1.0, 2.0])
+
+    @jit
+    def put(x: Tensor) -> Tensor:
+        state[:1].assign(x * x)
+        return state * 2
+
+    for at in range(3):
+        x = Tensor([3.0 + at])
+        doubled = put(x)
+        assert doubled.sum().gradient(x)[0].tolist() == [4 * (3 + at)]
+        assert state.sum().gradient(x)[0].tolist() == [2 * (3 + at)]

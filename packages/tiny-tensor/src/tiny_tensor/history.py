@@ -1,198 +1,333 @@
 """What memory was computed from: so that a gradient does not depend on what was realized before it.
 
-A realized tensor is memory, and its graph is gone. What is remembered of it holds no memory alive:
-the graph in its canonical form, which is one node for all runs that did the same, and the
-identities of the BUFFERs that it read. `origins.py` makes graphs of it again.
+A realized tensor is memory, and its graph is gone. What is remembered of it is the graph in its
+canonical form, which is one node for all runs that did the same, and the identities of the BUFFERs
+that it read. The numbers that a gradient would read are kept as well (`kept.py`), as long as it
+could be asked for: as long as something is alive that a gradient reaches. `origins.py` makes graphs
+of it again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet, ref
 
-from tiny_ir import MOVEMENT, Op, UOp, is_same_size, product, toposort
-from tiny_tensor.storage import buffer_below, memory_below
+from tiny_ir import Op, UOp, toposort
+from tiny_tensor.kept import Held, Kept, Witness
+from tiny_tensor.needs import Reads, reached_from, reads_of, version_of
+from tiny_tensor.storage import Version, buffer_below, is_in_memory, memory_below
 
 if TYPE_CHECKING:
     from tiny_tensor.canonical import Canonical
     from tiny_tensor.pending import Pending
-    from tiny_tensor.tensor_core import TensorCore
+    from tiny_tensor.session import Session
 
 KEPT_STEPS = 1000
 """How many results in a row, each computed from the one before, are remembered."""
+KEPT_UPDATES = 10
+"""How many of them where each is what a tensor was written to from its own numbers."""
 
 
-class Reads:
-    """What a value is computed from.
+class Run:
+    """One run of a graph: what its results were computed from.
 
     Attributes:
-        slots: those of the PARAMs that it reads.
-        marks: the numbers of the marks that it reads.
-        reached: the slots that a gradient reaches.
-        is_reached: whether it reaches any slot or mark.
+        leaves: the identity of the BUFFER of each PARAM.
+        buffers: those BUFFERs, as long as they exist.
+        results: the BUFFERs that it left, as long as they exist.
+        binds: the BIND of each VARIABLE.
+        marks: the identity of each mark.
+        past: how the BUFFERs among them were made that gradients lead to.
+        forgotten: for those whose past is too long, what a gradient reached in it.
     """
 
-    __slots__ = ("is_reached", "marks", "reached", "slots")
+    __slots__ = ("binds", "buffers", "forgotten", "leaves", "marks", "past", "results")
 
     def __init__(
         self,
-        slots: frozenset[int],
-        marks: frozenset[int],
-        reached: frozenset[int],
-        is_reached: bool,
+        inputs: Sequence[UOp],
+        binds: Mapping[str, UOp],
+        marks: tuple[int, ...],
+        results: Sequence[UOp],
     ) -> None:
-        self.slots = slots
+        self.leaves: tuple[int, ...] = tuple([buffer.arg.identity for buffer in inputs])
+        self.buffers = tuple(map(ref, inputs))
+        self.results = tuple(map(ref, results))
+        self.binds = binds
         self.marks = marks
-        self.reached = reached
-        self.is_reached = is_reached
+        self.past: dict[int, Making] = {}
+        self.forgotten: dict[int, tuple[ref[UOp], ...]] = {}
 
 
 class Making:
     """How the content of a BUFFER was computed.
 
     Attributes:
+        run: the run in which it was.
         value: the graph, over numbered PARAMs, VARIABLEs and marks; the whole AFTER where it was
             written in place, so that copies of the same elements are told apart.
         reads: what it is computed from.
-        leaves: the identity of the BUFFER of each PARAM.
-        binds: the BIND of each VARIABLE.
-        marks: the identity of each mark.
-        past: how the BUFFERs among them were made that a gradient may flow to.
+        parts: versions of boxes that a gradient reaches too, as long as they exist.
         length: how many makings stand behind one another.
-        leads_on: whether a gradient flows on into the graph. Where it does not, the BUFFER is data,
-            and the graph only says which part of others it was.
+        updates: how many of these in a row are what a tensor was written to from its own numbers.
+        held: the numbers that gradients of the run read, by slot; None where nothing is alive that
+            a gradient of this making reaches.
+        users: the makings that are kept because this one is.
     """
 
-    __slots__ = ("binds", "leads_on", "leaves", "length", "marks", "past", "reads", "value")
+    __slots__ = (
+        "__weakref__",
+        "held",
+        "length",
+        "parts",
+        "reads",
+        "run",
+        "updates",
+        "users",
+        "value",
+    )
 
-    def __init__(
-        self,
-        value: UOp,
-        reads: Reads,
-        leaves: tuple[int, ...],
-        binds: dict[str, UOp],
-        marks: tuple[int, ...],
-        past: dict[int, Making],
-        length: int,
-        leads_on: bool,
-    ) -> None:
+    def __init__(self, run: Run, value: UOp, reads: Reads, parts: tuple[ref[Version], ...]) -> None:
+        self.run = run
         self.value = value
         self.reads = reads
-        self.leaves = leaves
-        self.binds = binds
-        self.marks = marks
-        self.past = past
-        self.length = length
-        self.leads_on = leads_on
+        self.parts = parts
+        self.length: int = 1 + max((made.length for made in self.past()), default=0)
+        self.updates = 0
+        self.held: Mapping[int, Held] | None = None
+        self.users: WeakSet[Making] | None = None
+
+    def past(self) -> list[Making]:
+        """How that was made which a gradient leads to."""
+        past = self.run.past
+        return [past[slot] for slot in past if slot in self.reads.reached] if past else []
+
+    def witness(self) -> Witness | Making | None:
+        """Something alive that a gradient reaches."""
+        run = self.run
+        for slot in self.reads.reached:
+            buffer = run.buffers[slot]()
+            if buffer is not None:
+                return buffer
+        for number in self.reads.parts:
+            buffer = run.results[number]()
+            if buffer is not None:
+                return buffer
+        for part in self.parts:
+            version = part()
+            if version is not None:
+                return version
+        return next((made for made in self.past() if made.held is not None), None)
+
+    def reached(self) -> dict[UOp, None]:
+        """The BUFFERs that a gradient reaches, through all that is behind, and that exist."""
+        found: dict[UOp, None] = {}
+        seen: set[Making] = set()
+        stack = [self]
+        while stack:
+            making = stack.pop()
+            if making in seen:
+                continue
+            seen.add(making)
+            run = making.run
+            references = [run.buffers[slot] for slot in making.reads.reached]
+            references += [run.results[number] for number in making.reads.parts]
+            for slot in making.reads.reached & run.forgotten.keys():
+                references += run.forgotten[slot]
+            for reference in references:
+                buffer = reference()
+                if buffer is not None:
+                    found[buffer] = None
+            for part in making.parts:
+                version = part()
+                node = None if version is None else version.node()
+                if node is not None and is_in_memory(node):
+                    found[buffer_below(node)] = None
+            stack += making.past()
+        return found
+
+
+class Result:
+    """What a graph leaves in one BUFFER.
+
+    Attributes:
+        number: among the results of the graph.
+        node: what was computed.
+        value: the graph of it, in its canonical form.
+        reads: what it is computed from.
+    """
+
+    __slots__ = ("node", "number", "reads", "value")
+
+    def __init__(self, number: int, node: UOp, value: UOp, reads: Reads) -> None:
+        self.number = number
+        self.node = node
+        self.value = value
+        self.reads = reads
 
 
 class History:
     """How BUFFERs were made, as long as they exist."""
 
     def __init__(self) -> None:
+        self.kept = Kept()
         self._makings: WeakKeyDictionary[UOp, Making] = WeakKeyDictionary()
         self._reads: WeakKeyDictionary[UOp, tuple[Reads, ...]] = WeakKeyDictionary()
 
-    def add(self, canonical: Canonical, pending: Pending, live: Iterable[TensorCore]) -> None:
-        """Remember what a run computed.
-
-        Data that was written from itself, such as a weight after a step, stays data: a gradient
-        flows to it and not through it. So training does not go back through its own past.
-
-        Args:
-            canonical: the graph that ran.
-            pending: what its effects are the results of.
-            live: the tensors there are.
-        """
-        slot_of = {buffer: slot for slot, buffer in enumerate(canonical.buffers)}
-        data = {
-            memory_below(tensor._storage.node) or tensor._storage.node: slot_of.get(buffer)
-            for tensor in live
-            if tensor._storage.data is not None and (buffer := tensor._storage.data()) is not None
-        }
-        effects = canonical.marked.src
+    def results_of(self, canonical: Canonical, pending: Pending) -> list[Result]:
+        """What a graph leaves in memory that is of floats."""
         reads = self._reads.get(canonical.marked)
         if reads is None:
-            reads = self._reads[canonical.marked] = tuple(map(_reads_of, effects))
-        leaves = tuple([buffer.arg.identity for buffer in canonical.inputs])
-        marks = tuple([mark.arg for mark in canonical.marks])
-        results = pending.results.items()
-        for (node, result), effect, read in zip(results, effects, reads, strict=True):
-            if not node.dtype.is_float:
-                continue
-            leads_on = read.is_reached and data.get(node) not in read.reached
-            past = {
-                slot: made
-                for slot in read.reached
-                if (made := self.making_of(canonical.inputs[slot])) is not None
-            }
-            length = 1 + max((made.length for made in past.values()), default=0)
-            if length > KEPT_STEPS:
-                past, length = {}, 1
-            value = _version_of(effect) if node.op is Op.AFTER else effect.src[1]
-            self._makings[buffer_below(result)] = Making(
-                value, read, leaves, canonical.binds, marks, past, length, leads_on
+            reads = self._reads[canonical.marked] = reads_of(canonical.marked)
+        effects = canonical.marked.src
+        return [
+            Result(
+                number,
+                node,
+                version_of(effects[number]) if node.op is Op.AFTER else effects[number].src[1],
+                reads[number],
             )
+            for number, node in enumerate(pending.results)
+            if node.dtype.is_float
+        ]
+
+    def add(self, canonical: Canonical, pending: Pending, session: Session) -> None:
+        """Remember what a graph computed. The caller holds the lock."""
+        results = self.results_of(canonical, pending)
+        if not results:
+            return
+        slot_of = {buffer: slot for slot, buffer in enumerate(canonical.buffers)}
+        written: dict[UOp, int] = {}
+        versions: dict[UOp, Version] = {}
+        done: dict[UOp, UOp] = {}
+        for tensor in session.live_tensors():
+            storage = tensor._storage
+            if is_in_memory(storage.node) or not tensor.dtype.is_float:
+                continue
+            whole = session.finished.resolve(storage.node, done)
+            versions[whole] = storage.version
+            versions[session.finished.resolve(tensor.uop, done)] = storage.version
+            before = None if storage.data is None else storage.data()
+            if before in slot_of:
+                written[memory_below(whole) or whole] = slot_of[before]
+        for result in results:
+            versions.pop(result.node, None)
+        inside = versions.keys() & toposort((pending.sink,)) if versions else set()
+
+        buffers = [buffer_below(result) for result in pending.results.values()]
+        run, held = self.new_run(
+            canonical.inputs, canonical.binds, canonical.marks, results, buffers, session
+        )
+        for result in results:
+            parts: tuple[ref[Version], ...] = ()
+            if inside and result.reads.is_reached:
+                parts = tuple([ref(versions[node]) for node in inside & reached_from(result.node)])
+            self.add_result(result, run, held, written.get(result.node), parts)
+
+    def new_run(
+        self,
+        inputs: Sequence[UOp],
+        binds: Mapping[str, UOp],
+        marks: Sequence[UOp],
+        results: Iterable[Result],
+        buffers: Sequence[UOp],
+        session: Session,
+    ) -> tuple[Run, dict[int, Held]]:
+        """A run of a graph, and the numbers that gradients of its results read, by slot.
+
+        Args:
+            inputs: the BUFFER of each slot.
+            binds: the BIND of each VARIABLE.
+            marks: the marks.
+            results: what it leaves that is of floats.
+            buffers: the BUFFER of each result, whether of floats or not.
+            session: where memory is.
+        """
+        self.settle()
+        run = Run(inputs, binds, tuple([mark.arg for mark in marks]), buffers)
+        reached: set[int] = set()
+        needed: set[int] = set()
+        for result in results:
+            if result.reads.is_reached:
+                reached |= result.reads.reached
+                needed |= result.reads.needed
+        for slot in reached:
+            made = self._makings.get(inputs[slot])
+            if made is None or not made.reads.is_reached:
+                continue
+            if made.length < KEPT_STEPS and made.updates < KEPT_UPDATES:
+                run.past[slot] = made
+            else:
+                run.forgotten[slot] = tuple(map(ref, made.reached()))
+        held = {
+            slot: self.kept.hold(inputs[slot], allocation)
+            for slot in needed
+            if (allocation := session.allocation_of(inputs[slot])) is not None
+        }
+        return run, held
+
+    def add_result(
+        self,
+        result: Result,
+        run: Run,
+        held: Mapping[int, Held],
+        written: int | None = None,
+        parts: tuple[ref[Version], ...] = (),
+    ) -> None:
+        """Remember one result of a run.
+
+        Args:
+            result: what the graph leaves.
+            run: which run it was.
+            held: the numbers that gradients of the run read.
+            written: the slot of what its box held before, where it is written.
+            parts: versions of boxes that a gradient reaches.
+        """
+        reads = result.reads
+        making = Making(run, result.value, reads, parts)
+        if written is not None and written in reads.reached_by_value:
+            before = run.past.get(written)
+            making.updates = 1 + (0 if before is None else before.updates)
+        buffer = run.results[result.number]()
+        assert buffer is not None, "who remembers a result has it"
+        self._makings[buffer] = making
+        if reads.is_reached:
+            making.held = held
+            self._find_witness(making)
+
+    def settle(self) -> None:
+        """Give back what is kept for gradients that nobody can ask for any more."""
+        for making in self.kept.bereaved():
+            if making.held is not None:
+                self._find_witness(making)
+
+    def _find_witness(self, making: Making) -> None:
+        """Let something alive that a gradient reaches show that it may be asked for."""
+        stack = [making]
+        while stack:
+            making = stack.pop()
+            witness = making.witness()
+            if isinstance(witness, Making):
+                if witness.users is None:
+                    witness.users = WeakSet()
+                witness.users.add(making)
+            elif witness is not None:
+                self.kept.watch(witness, making)
+            else:
+                making.held = None
+                stack += [user for user in making.users or () if user.held is not None]
+                making.users = None
 
     def making_of(self, buffer: UOp) -> Making | None:
-        """How a BUFFER was made; None where nothing is known that a gradient could flow to."""
+        """How a BUFFER was made; None where nothing is alive that a gradient would flow to."""
         made = self._makings.get(buffer)
-        return made if made is not None and made.leads_on else None
+        return made if made is not None and made.held is not None else None
 
     def name_of(self, buffer: UOp) -> Making | None:
         """How a BUFFER was made, whether a gradient could flow on from it or not."""
         return self._makings.get(buffer)
 
-
-def _version_of(effect: UOp) -> UOp:
-    """What a write in place leaves behind: an AFTER."""
-    place = effect.src[0]
-    while place.op in MOVEMENT:
-        place = place.src[0]
-    return place.after(effect)
-
-
-def is_of_whole(effect: UOp) -> bool:
-    """Whether a STORE writes all of a BUFFER, in its order."""
-    rows = effect.src[0]
-    size = product(rows.shape)
-    while rows.op in (Op.RESHAPE, Op.SHRINK):
-        rows = rows.src[0]
-    return rows.op not in MOVEMENT and is_same_size(size, rows.shape[0])
-
-
-def _reads_of(effect: UOp) -> Reads:
-    value = effect.src[1] if is_of_whole(effect) else _version_of(effect)
-    reached = [node for node in _reached(value) if _identified(node)]
-    below = [node for node in toposort((effect.src[1],)) if _identified(node)]
-    return Reads(_slots(below), _marks(below), _slots(reached), bool(reached))
-
-
-def _identified(node: UOp) -> bool:
-    return node.op is Op.PARAM or (node.op is Op.CONTIGUOUS_BACKWARD and node.arg is not None)
-
-
-def _slots(nodes: Iterable[UOp]) -> frozenset[int]:
-    return frozenset(node.arg.slot for node in nodes if node.op is Op.PARAM)
-
-
-def _marks(nodes: Iterable[UOp]) -> frozenset[int]:
-    return frozenset(node.arg for node in nodes if node.op is not Op.PARAM)
-
-
-def _reached(value: UOp) -> set[UOp]:
-    """The nodes that a gradient of a value reaches."""
-    if not value.dtype.is_float:
-        return set()
-    stack = [value]
-    seen = {value}
-    while stack:
-        node = stack.pop()
-        if node.op is Op.DETACH:
-            continue
-        for source in node.src:
-            if source not in seen and (source.dtype.is_float or not source.dtype.nbytes):
-                seen.add(source)
-                stack.append(source)
-    return seen
+    def restore(self, buffer: UOp, making: Making) -> None:
+        """Remember again how a BUFFER was made that had been gone."""
+        self._makings.setdefault(buffer, making)

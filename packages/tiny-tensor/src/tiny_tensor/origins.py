@@ -7,7 +7,7 @@ a part of what was computed is found in it by the node that it was.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tiny_ir import (
@@ -23,7 +23,9 @@ from tiny_ir import (
     toposort,
 )
 from tiny_tensor.gradient.memory import device_of
-from tiny_tensor.history import Making, is_of_whole
+from tiny_tensor.gradient.rule import zeros
+from tiny_tensor.history import KEPT_STEPS, KEPT_UPDATES, Making
+from tiny_tensor.needs import is_of_whole
 from tiny_tensor.storage import chain_above, memory_below, over
 
 if TYPE_CHECKING:
@@ -44,8 +46,10 @@ class Origins:
     ) -> None:
         self._session = session
         self._values: dict[UOp, UOp] = {}
-        self._gone: dict[UOp, Making | None] = {}
-        """BUFFERs whose bytes are gone, and how they were made."""
+        self._gone: dict[UOp, None] = {}
+        """BUFFERs whose bytes are gone."""
+        self._forgotten: dict[UOp, tuple[UOp, ...]] = {}
+        """For BUFFERs of which it is not known how they were made, what that was computed from."""
         self._expanded: dict[UOp, UOp] = {}
         self._views: dict[UOp, list[UOp]] = {}
         """For what a target is, down to data, the nodes that it is now."""
@@ -57,20 +61,25 @@ class Origins:
     def __call__(self, buffer: UOp) -> UOp | None:
         """The graph that a BUFFER was computed by, flat; None where none is known."""
         if buffer not in self._values:
-            making = self._making_of(buffer)
+            making = self._session.history.making_of(buffer)
             if making is None:
-                return None
+                return self._unknown(buffer)
             self._values[buffer] = self._value_of(buffer, making)
         return flat(self._values[buffer], buffer)
 
-    def _making_of(self, buffer: UOp) -> Making | None:
-        return self._gone.get(buffer) or self._session.history.making_of(buffer)
+    def _unknown(self, buffer: UOp) -> UOp | None:
+        """What cannot be differentiated, in the place of a graph that was forgotten."""
+        behind = self._forgotten.get(buffer)
+        if not behind:
+            return None
+        number = self._session.custom_gradients.number_of(Origins, _refuse_forgotten)
+        return make(Op.CUSTOM, None, (zeros(buffer.shape, buffer), *behind), number)
 
     def _name_of(self, buffer: UOp) -> Making | None:
         """How a BUFFER was made; also that of data, where a target is computed from it."""
         if buffer in self._opened:
             return self._session.history.name_of(buffer)
-        return self._making_of(buffer)
+        return self._session.history.making_of(buffer)
 
     # The graph of a making, over BUFFERs.
 
@@ -81,21 +90,32 @@ class Origins:
             if node.op is Op.PARAM:
                 replaced[node] = self._leaf(making, node)
             elif node.op is Op.VARIABLE:
-                replaced[node] = making.binds[node.arg.name]
+                replaced[node] = making.run.binds[node.arg.name]
             elif node.op is Op.CONTIGUOUS_BACKWARD and node.arg is not None:
                 src = (replaced[node.src[0]],)
-                replaced[node] = make(node.op, None, src, making.marks[node.arg])
+                replaced[node] = make(node.op, None, src, making.run.marks[node.arg])
             else:
                 replaced[node] = _over(node, replaced)
         return replaced[making.value]
 
     def _leaf(self, making: Making, param: UOp) -> UOp:
-        """The BUFFER that was read."""
+        """The BUFFER that was read; it has its numbers again, where they were kept."""
         slot, elements, device = param.arg.slot, param.arg.elements, param.arg.device
-        arg = BufferArg(making.leaves[slot], elements, device)
+        arg = BufferArg(making.run.leaves[slot], elements, device)
         buffer = make(Op.BUFFER, param.dtype, (), arg)
+        run, history = making.run, self._session.history
+        if slot in run.past:
+            history.restore(buffer, run.past[slot])
+        elif slot in run.forgotten and history.name_of(buffer) is None:
+            nodes = [node for reference in run.forgotten[slot] if (node := reference())]
+            self._forgotten[buffer] = tuple(nodes)
         if self._session.allocation_of(buffer) is None:
-            self._gone[buffer] = making.past.get(slot) or self._gone.get(buffer)
+            held = None if making.held is None else making.held.get(slot)
+            if held is not None and held.allocation is not None:
+                self._session.hold(buffer, held.allocation)
+                self._gone.pop(buffer, None)
+            else:
+                self._gone[buffer] = None
         return buffer
 
     def _value_of(self, buffer: UOp, making: Making) -> UOp:
@@ -165,18 +185,18 @@ class Origins:
             if making is None or id(making) in seen:
                 continue
             seen.add(id(making))
-            found.update(making.leaves[slot] for slot in making.reads.slots)
-            found.update(making.marks[mark] for mark in making.reads.marks)
-            makings += making.past.values()
+            found.update(making.run.leaves[slot] for slot in making.reads.slots)
+            found.update(making.run.marks[mark] for mark in making.reads.marks)
+            makings += making.past()
         return found
 
     def _data_of(self, making: Making) -> Iterator[int]:
         """The identities of the data and the marks that a making reads directly."""
-        for slot in making.reads.slots:
-            if slot not in making.past:
-                yield making.leaves[slot]
+        past = making.run.past.keys() & making.reads.reached
+        for slot in making.reads.slots - past:
+            yield making.run.leaves[slot]
         for mark in making.reads.marks:
-            yield making.marks[mark]
+            yield making.run.marks[mark]
 
     def _expansions(self, value: UOp) -> Iterator[tuple[UOp, UOp]]:
         """For BUFFERs below a graph, and views of them, what they were computed by, from data."""
@@ -234,7 +254,8 @@ class Origins:
     def _present(self, gradient: UOp) -> UOp:
         while True:
             below = [node for node in toposort((gradient,)) if node in self._gone]
-            again = {node: value for node in below if (value := self(node)) is not None}
+            known = [n for n in below if self._session.history.making_of(n) is not None]
+            again = {node: value for node in known if (value := self(node)) is not None}
             if not again:
                 break
             gradient = substitute(gradient, again)
@@ -243,10 +264,10 @@ class Origins:
                 "a gradient needs the numbers of a tensor that no longer exists: "
                 f"{node.arg.elements} of {node.dtype.name}.",
                 why="what is differentiated was realized, and since then a tensor that it was "
-                "computed from was deleted or written in place; no memory is kept for gradients.",
-                fix="keep a variable for that tensor, such as a weight made in a call, and write "
-                "a clone() of it; or call gradient() or backward() before the result is realized "
-                "or read; or detach() the result.",
+                "computed from was written in place, or given back because more than "
+                f"{self._session.history.kept.limit} bytes were kept for gradients.",
+                fix="write a clone() of that tensor, or call gradient() or backward() before it is "
+                "written; or detach() what nobody differentiates.",
             )
         return self._with_places(gradient)
 
@@ -269,6 +290,15 @@ class Origins:
                 target = over(step, target)
             done[node] = copy.after(target.store(value))
         return done[gradient]
+
+
+def _refuse_forgotten(node: UOp, gradient: UOp) -> Sequence[UOp]:
+    raise GradientError(
+        f"a gradient leads further back than {KEPT_STEPS} results, or {KEPT_UPDATES} updates.",
+        why="each of them was realized and is computed from the one before, or a tensor was "
+        "written so many times from its own numbers; what was before that is not remembered.",
+        fix="detach() what carries on from step to step, and what a tensor is updated with.",
+    )
 
 
 def _over(node: UOp, done: Mapping[UOp, UOp]) -> UOp:

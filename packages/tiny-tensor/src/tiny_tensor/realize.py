@@ -58,7 +58,7 @@ def compute(wanted: dict[UOp, str], session: Session) -> dict[UOp, UOp]:
     # Binary -> run
     memories = [memory_of(buffer, session) for buffer in canonical.buffers]
     plan.run(memories, canonical.values(), session)
-    session.history.add(canonical, pending, session.live_tensors())
+    session.history.add(canonical, pending, session)
     settle(pending, session)
 
     session.counters.realizes += 1

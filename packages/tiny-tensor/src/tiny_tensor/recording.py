@@ -6,17 +6,19 @@ from collections.abc import Mapping, Sequence
 from time import perf_counter
 from weakref import ref
 
-from tiny_ir import JitError, Op, UOp, substitute, toposort
+from tiny_ir import JitError, Op, UOp, make, substitute, toposort
 from tiny_plugin import Memory, record
 from tiny_tensor.call_arguments import CallArguments
 from tiny_tensor.canonical import canonical_of
 from tiny_tensor.capture import Capture
-from tiny_tensor.pending import pending_of
+from tiny_tensor.history import Result
+from tiny_tensor.launch_values import bound
+from tiny_tensor.pending import Pending, pending_of
 from tiny_tensor.plan import Plan
 from tiny_tensor.realize import buffer_of_rows, compute, memory_of, schedules_of
 from tiny_tensor.returned import Returned
 from tiny_tensor.session import Session
-from tiny_tensor.storage import Storage, is_in_memory
+from tiny_tensor.storage import Storage, buffer_below, is_in_memory, memory_below
 from tiny_tensor.tensor_core import TensorCore
 
 
@@ -65,6 +67,15 @@ class Recording:
 
         self._plan: Plan | None = None
         self._slots: tuple[UOp, ...] = ()
+        self._read: tuple[UOp, ...] = ()
+        """The BUFFERs of the slots, and those that only a gradient looks at."""
+        self._marks: tuple[UOp, ...] = ()
+        self._made: list[Result] = []
+        """The results that gradients flow through."""
+        self._places: list[UOp] = []
+        """The BUFFER of each result."""
+        self._written: dict[UOp, int] = {}
+        """For each result that is written to a box, the slot of what the box held before."""
         self._binds: Mapping[str, UOp] = {}
         if pending is not None:
             canonical = canonical_of(pending.sink)
@@ -72,6 +83,14 @@ class Recording:
             self._plan = schedules_of(session).plan_of(canonical.graph)
             session.counters.compile_seconds += perf_counter() - start
             self._slots, self._binds = canonical.buffers, canonical.binds
+            self._read, self._marks = canonical.inputs, canonical.marks
+            self._made = _differentiable(session.history.results_of(canonical, pending))
+            self._places = [buffer_below(result) for result in results.values()]
+            slot_of = {buffer: slot for slot, buffer in enumerate(self._read)}
+            for storage, node in written.items():
+                before = slot_of.get(owners[storage])
+                if before is not None:
+                    self._written[memory_below(node) or node] = before
 
         self._returned.settle(results)
         after = {owners[s]: substitute(node, results) for s, node in written.items()}
@@ -91,7 +110,7 @@ class Recording:
 
     def _buffers_met(self, nodes: tuple[UOp, ...]) -> dict[UOp, None]:
         """Every BUFFER of the graph and of these nodes."""
-        met = dict.fromkeys(self._slots)
+        met = dict.fromkeys(self._read)
         met |= {node: None for node in toposort(nodes) if node.op is Op.BUFFER}
         return met
 
@@ -117,7 +136,7 @@ class Recording:
             for buffer in self._fresh:
                 arg = buffer.arg
                 actual[buffer] = session.new_buffer(buffer.dtype, arg.elements, arg.device)
-            self._run(actual, arguments)
+            self._run(actual, self._bound(arguments))
             for box, storage in boxes:
                 if box.result is not None:
                     storage.put(substitute(box.result, actual))
@@ -171,7 +190,9 @@ class Recording:
     def _rows(self, tensor: TensorCore) -> UOp:
         session = self._session
         buffer, offset = buffer_of_rows(tensor.uop, tensor.device, session)
-        return self._copied(buffer, offset, tensor.uop) if offset else buffer
+        if not offset:
+            return buffer
+        return self._copied(buffer, offset, session.finished.resolve(tensor.uop, {}))
 
     def _copied(self, buffer: UOp, offset: int, node: UOp) -> UOp:
         """A BUFFER of its own for the elements of `node`, which lie in another from `offset` on."""
@@ -182,6 +203,9 @@ class Recording:
         place = session.device(buffer.arg.device)
         piece = source.piece(offset * node.dtype.nbytes, destination.nbytes)
         place.mark = place.runtime.copy(piece, destination, place.marks())
+        rows = session.view_of(copy, node)
+        sink = make(Op.SINK, None, (rows.store(node),))
+        session.history.add(canonical_of(sink), Pending(sink, {node: rows}, ()), session)
         return copy
 
     def _check_apart(self, arguments: CallArguments, boxes: Sequence[tuple[Box, Storage]]) -> None:
@@ -215,25 +239,45 @@ class Recording:
             if owner is None or self._session.is_read_elsewhere(place, owner):
                 actual[buffer] = self._copied(place, 0, place)
 
-    def _run(self, actual: dict[UOp, UOp], arguments: CallArguments) -> None:
+    def _run(self, actual: dict[UOp, UOp], binds: Mapping[str, UOp]) -> None:
         session = self._session
         if self._plan is not None:
             start = perf_counter()
             memories: list[Memory] = [memory_of(actual[slot], session) for slot in self._slots]
-            self._plan.run(memories, self._values(arguments), session)
+            values = {name: int(bind.src[1].arg) for name, bind in binds.items()}
+            self._plan.run(memories, values, session)
             session.counters.run_seconds += perf_counter() - start
-        for buffer, newer in self._moved:
+        for _, newer in self._moved:
             arg = newer.arg
             actual[newer] = session.new_buffer(newer.dtype, arg.elements, arg.device)
+        if self._made:
+            self._remember(actual, binds)
+        for buffer, newer in self._moved:
             session.move(actual[buffer], actual[newer])
 
-    def _values(self, arguments: CallArguments) -> dict[str, int]:
+    def _remember(self, actual: Mapping[UOp, UOp], binds: Mapping[str, UOp]) -> None:
+        """Let gradients flow through the results, as if they had been computed without capture."""
+        history = self._session.history
+        inputs = [actual[buffer] for buffer in self._read]
+        places = [actual[buffer] for buffer in self._places]
+        run, held = history.new_run(inputs, binds, self._marks, self._made, places, self._session)
+        for result in self._made:
+            history.add_result(result, run, held, self._written.get(result.node))
+
+    def _bound(self, arguments: CallArguments) -> dict[str, UOp]:
+        """The BIND of each variable, with the numbers of this replay."""
         random = self._session.random
-        given = {self._position: random.take(self._draws), self._key: random.key}
-        values: dict[str, int] = {}
-        for name, bind in self._binds.items():
-            if bind in given:
-                values[name] = given[bind]
-            else:
-                values[name] = int(arguments.numbers.get(bind.src[0], bind).src[1].arg)
-        return values
+        given = {
+            self._position: bound("position", random.take(self._draws)),
+            self._key: bound("key", random.key),
+        }
+        return {
+            name: given.get(bind) or arguments.numbers.get(bind.src[0], bind)
+            for name, bind in self._binds.items()
+        }
+
+
+def _differentiable(results: list[Result]) -> list[Result]:
+    """Those through which a gradient flows, or which are parts of such."""
+    parts = {number for result in results for number in result.reads.parts}
+    return [result for result in results if result.reads.is_reached or result.number in parts]

@@ -272,6 +272,7 @@ class Session:
 
     def allocate(self, buffer: UOp) -> Memory:
         """Give a BUFFER memory; its content is arbitrary."""
+        self.history.settle()
         arg = buffer.arg
         nbytes = arg.elements * buffer.dtype.nbytes
         allocation = self.device(arg.device).arena.allocate(nbytes)
@@ -290,6 +291,7 @@ class Session:
         """Let `newer` have the memory of `buffer`, which is a version that no longer exists."""
         self._memories[newer] = self._memories.pop(buffer)
         self.finished.overwrite(buffer)
+        self.history.kept.lose(buffer)
 
     # Profiling.
 

@@ -14,6 +14,24 @@ if TYPE_CHECKING:
     from tiny_tensor.session import Session
 
 
+class Version:
+    """Stands for one version of a box: it is gone when the box is, or is written.
+
+    Args:
+        storage: the box.
+    """
+
+    __slots__ = ("__weakref__", "_storage")
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = ref(storage)
+
+    def node(self) -> UOp | None:
+        """What the box holds now; None where it is gone."""
+        storage = self._storage()
+        return None if storage is None else storage.node
+
+
 class Storage:
     """The box. A write puts a newer version into it, which every view then reads.
 
@@ -21,12 +39,13 @@ class Storage:
         node: the newest version.
     """
 
-    __slots__ = ("__weakref__", "data", "node", "traced")
+    __slots__ = ("__weakref__", "_version", "data", "node", "traced")
 
     def __init__(self, node: UOp) -> None:
         self.node = node
         self.data: ref[UOp] | None = None
-        """The BUFFER that was written last and had not been computed from anything."""
+        """The BUFFER that it was in when it was written last."""
+        self._version: Version | None = None
         self.traced: tuple[int, UOp] | None = None
         """While a thread captures a function: that thread, and what it sees in place of `node`."""
 
@@ -35,11 +54,19 @@ class Storage:
         traced = self.traced
         return self.node if traced is None or traced[0] != get_ident() else traced[1]
 
+    @property
+    def version(self) -> Version:
+        """What stands for the newest version."""
+        if self._version is None:
+            self._version = Version(self)
+        return self._version
+
     def put(self, node: UOp) -> None:
         """Make `node` the newest version, as this thread sees it."""
         traced = self.traced
         if traced is None or traced[0] != get_ident():
             self.node = node
+            self._version = None
         else:
             self.traced = (traced[0], node)
 
@@ -60,7 +87,7 @@ class Storage:
         _check_writable(chain)
         if 0 in view.shape:
             return
-        if is_in_memory(newest) and session.history.making_of(buffer_below(newest)) is None:
+        if is_in_memory(newest):
             self.data = ref(buffer_below(newest))
         if is_whole(view, newest):
             # The whole is written: the value is the newer version.

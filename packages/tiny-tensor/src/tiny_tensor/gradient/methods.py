@@ -56,6 +56,10 @@ class GradientMethods(TensorCore):
     def backward(self, gradient: Self | None = None) -> Self:
         """Add to `grad` of every float tensor that this one was computed from and that is alive.
 
+        What is added are numbers: nothing flows back through `grad`, so that a tensor that is
+        written with it does not carry its past along. What `gradient()` returns can be
+        differentiated again.
+
         Args:
             gradient: what each element counts, as for `gradient()`.
 
@@ -84,7 +88,7 @@ class GradientMethods(TensorCore):
                 slope = found[node]
                 if tensor.grad is not None:
                     slope = tensor.grad.uop + slope
-                tensor.grad = tensor._apply(slope)
+                tensor.grad = tensor._apply(make(Op.DETACH, None, (slope,)))
         return self
 
     def detach(self) -> Self:
