@@ -8,20 +8,22 @@ entry:
   %data2 = load ptr, ptr %v2
   br label %loop0
 loop0:
-  %r0 = phi i64 [ 0, %entry ], [ %v9, %loop0 ]
-  %v3 = getelementptr float, ptr %data1, i64 %r0
-  %v4 = load float, ptr %v3, align 4
-  %v5 = getelementptr float, ptr %data2, i64 %r0
-  %v6 = load float, ptr %v5, align 4
-  %v7 = fadd float %v4, %v6
-  %v8 = getelementptr float, ptr %data0, i64 %r0
-  store float %v7, ptr %v8, align 4
-  %v9 = add nuw nsw i64 %r0, 1
-  %v10 = icmp slt i64 %v9, 32
-  br i1 %v10, label %loop0, label %done0
+  %r0 = phi i64 [ 0, %entry ], [ %v10, %loop0 ]
+  %v3 = call i64 @llvm.expect.i64(i64 %r0, i64 0)
+  %v4 = getelementptr float, ptr %data1, i64 %v3
+  %v5 = load float, ptr %v4, align 4
+  %v6 = getelementptr float, ptr %data2, i64 %v3
+  %v7 = load float, ptr %v6, align 4
+  %v8 = fadd float %v5, %v7
+  %v9 = getelementptr float, ptr %data0, i64 %v3
+  store float %v8, ptr %v9, align 4
+  %v10 = add nuw nsw i64 %r0, 1
+  %v11 = icmp slt i64 %v10, 32
+  br i1 %v11, label %loop0, label %done0
 done0:
   ret void
 }
 
+declare i64 @llvm.expect.i64(i64, i64)
 
 attributes #0 = { nounwind "prefer-vector-width"="512" }

@@ -6,19 +6,21 @@ entry:
   %data0 = load ptr, ptr %v1
   br label %loop0
 loop0:
-  %r0 = phi i64 [ 0, %entry ], [ %v6, %loop0 ]
-  %v2 = phi float [ 0x0000000000000000, %entry ], [ %v5, %loop0 ]
-  %v3 = getelementptr float, ptr %data1, i64 %r0
-  %v4 = load float, ptr %v3, align 4
-  %v5 = fadd float %v2, %v4
-  %v6 = add nuw nsw i64 %r0, 1
-  %v7 = icmp slt i64 %v6, 96
-  br i1 %v7, label %loop0, label %done0
+  %r0 = phi i64 [ 0, %entry ], [ %v7, %loop0 ]
+  %v2 = phi float [ 0x0000000000000000, %entry ], [ %v6, %loop0 ]
+  %v3 = call i64 @llvm.expect.i64(i64 %r0, i64 0)
+  %v4 = getelementptr float, ptr %data1, i64 %v3
+  %v5 = load float, ptr %v4, align 4
+  %v6 = fadd float %v2, %v5
+  %v7 = add nuw nsw i64 %r0, 1
+  %v8 = icmp slt i64 %v7, 96
+  br i1 %v8, label %loop0, label %done0
 done0:
-  %v8 = getelementptr float, ptr %data0, i64 0
-  store float %v5, ptr %v8, align 4
+  %v9 = getelementptr float, ptr %data0, i64 0
+  store float %v6, ptr %v9, align 4
   ret void
 }
 
+declare i64 @llvm.expect.i64(i64, i64)
 
 attributes #0 = { nounwind "prefer-vector-width"="512" }

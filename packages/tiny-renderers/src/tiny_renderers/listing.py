@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tiny_ir import DType, Op, UnsupportedError, UOp, VerificationError, dtypes
+from tiny_ir import DType, Op, UnsupportedError, UOp, VerificationError, bounds, dtypes
 from tiny_plugin import Program, Target
 
 SCRATCH_ALIGNMENT = 64
@@ -72,6 +72,24 @@ def access_of(index: UOp) -> Access:
     if index.arg is not None:
         return Access(storage, offset, int(index.arg), True)
     return Access(storage, offset, lanes_of(offset), False)
+
+
+def without_constant(offset: UOp) -> tuple[UOp, int]:
+    """Split an offset into a part that varies and a constant, where their sum never wraps.
+
+    Example:
+        >>> from tiny_ir import VariableArg, make
+        >>> row = make(Op.VARIABLE, dtypes.int32, (), VariableArg("row", 0, 9))
+        >>> without_constant(row + 4) == (row, 4)
+        True
+    """
+    if offset.op is not Op.ADD or offset.src[1].op is not Op.CONST:
+        return offset, 0
+    varying, constant = offset.src[0], int(offset.src[1].arg)
+    low, high = bounds(varying)
+    if low + constant < offset.dtype.minimum or high + constant > offset.dtype.maximum:
+        return offset, 0
+    return varying, constant
 
 
 Registers = dict[UOp, tuple[UOp, ...]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tiny_ir import DType, Op, UOp, dtypes
+from tiny_ir import DType, Op, UOp, bounds, dtypes
 from tiny_plugin import Program, Source, Target, boundary
 from tiny_renderers.listing import (
     Access,
@@ -18,6 +18,7 @@ from tiny_renderers.listing import (
     registers_of_loops,
     scratch_offsets,
     unsupported_node,
+    without_constant,
 )
 from tiny_renderers.llvm_values import LlvmValues
 
@@ -63,6 +64,7 @@ class _Loop:
     number: int
     tested_first: bool
     phis: dict[UOp, tuple[int, str]]
+    counter: str
     counter_line: int
 
 
@@ -151,10 +153,9 @@ class _Function(LlvmValues):
         entered_from = self.block
         self.line(f"br label %loop{number}")
         self._label(f"loop{number}")
-        loop = _Loop(node, number, tested_first, {}, len(self.lines))
         counter = f"%r{number}"
+        loop = _Loop(node, number, tested_first, {}, counter, len(self.lines))
         self.line(f"{counter} = phi {kind} [ 0, %{entered_from} ]")
-        self.values[node] = counter
         for register in self.carried[node] if not tested_first else self.written[node]:
             before = self.registers.get(register)
             if before is None:
@@ -164,18 +165,19 @@ class _Function(LlvmValues):
             kind_of_register = self.words.type_of(register.dtype, lanes_of(register))
             self.line(f"{name} = phi {kind_of_register} [ {before}, %{entered_from} ]")
             self.registers[register] = name
+        self.values[node] = self._opaque(kind, counter)
         if tested_first:
             more = self.bind(f"icmp {_less(node.dtype)} {kind} {counter}, {bound}")
             self.line(f"br i1 {more}, label %body{number}, label %done{number}")
             self._label(f"body{number}")
         self.loops.append(loop)
-        self.splats.append({})
+        self.derived.append({})
 
     def close_loop(self, node: UOp) -> None:
         """Close the innermost loop and give its phis what they carry."""
         loop = self.loops.pop()
-        self.splats.pop()
-        number, kind, counter = loop.number, self.words.type_of(node.dtype), self.values[node]
+        self.derived.pop()
+        number, kind, counter = loop.number, self.words.type_of(node.dtype), loop.counter
         following = self.bind(f"add nuw nsw {kind} {counter}, 1")
         self.lines[loop.counter_line] += f", [ {following}, %{self.block} ]"
         for register, (line, name) in loop.phis.items():
@@ -193,22 +195,43 @@ class _Function(LlvmValues):
             self.line(f"br i1 {more}, label %loop{number}, label %done{number}")
         self._label(f"done{number}")
 
+    def _opaque(self, kind: str, counter: str) -> str:
+        """A counter whose steps LLVM does not know of: `llvm.expect`, which becomes no instruction.
+
+        Its loop strength reduction would take most of the time that a deep nest takes to compile
+        (115 of 133 ms for a convolution), to find what the addresses here say already.
+        """
+        return self.bind(self.call(f"expect.{kind}", kind, [(kind, counter), (kind, "0")]))
+
     # Memory
 
-    def _offset(self, access: Access) -> tuple[DType, str]:
-        """The offset, one or one a lane, and its type; an address extends it by its sign."""
-        lanes = 0 if access.contiguous else access.lanes
-        dtype = access.offset.dtype
-        value = self.operand(access.offset, lanes)
-        if not dtype.is_unsigned:
-            return dtype, value
-        return dtypes.int64, self.converted(value, dtype, dtypes.int64, lanes)
+    def _offset(self, offset: UOp, lanes: int) -> str:
+        """The offset, or one a lane, after its type."""
+        dtype, value = offset.dtype, self.operand(offset, lanes)
+        if dtype.bits == 64 or offset.op is Op.CONST:
+            return self.typed(dtypes.int64, lanes, value)
+        if not lanes:
+            # Of what is never negative the upper half of a register is zero already.
+            extended = "zext" if bounds(offset)[0] >= 0 else "sext"
+            value = self.shared(f"{extended} {self.words.type_of(dtype)} {value} to i64")
+            return self.typed(dtypes.int64, 0, value)
+        if dtype.is_unsigned:  # an address extends a lane by its sign
+            value = self.converted(value, dtype, dtypes.int64, lanes)
+            return self.typed(dtypes.int64, lanes, value)
+        return self.typed(dtype, lanes, value)
 
-    def _address(self, access: Access, dtype: DType, offset: str) -> str:
+    def _address(self, access: Access) -> str:
+        """The address, or one a lane; a constant that is added last is the access's own."""
+        base = self.value(access.storage)
+        if access.lanes and not access.contiguous:
+            return self._place(access, base, self._offset(access.offset, access.lanes))
+        offset, constant = without_constant(access.offset)
+        place = self._place(access, base, self._offset(offset, 0))
+        return self._place(access, place, f"i64 {constant}") if constant else place
+
+    def _place(self, access: Access, base: str, offset: str) -> str:
         element = self.words.memory_type_of(access.storage.dtype)
-        lanes = 0 if access.contiguous else access.lanes
-        place = f"ptr {self.value(access.storage)}, {self.typed(dtype, lanes, offset)}"
-        return self.bind(f"getelementptr {element}, {place}")
+        return self.shared(f"getelementptr {element}, ptr {base}, {offset}")
 
     def load(self, node: UOp) -> None:
         """Write a load; what a gate shuts out is never read."""
@@ -219,14 +242,14 @@ class _Function(LlvmValues):
         dtype, gate = node.dtype, node.src[2] if len(node.src) > 2 else None
         if access.lanes and (gate is not None or not access.contiguous):
             return self._from_memory(self._masked_load(access, node), dtype, access.lanes)
-        kind_of_offset, offset = self._offset(access)
-        if gate is not None:
+        if gate is None:
+            address = self._address(access)
+        else:
             # Element 0 is always there to be read, so no branch is needed.
-            chosen = self.typed(kind_of_offset, 0, offset)
-            zero = self.typed(kind_of_offset, 0, "0")
-            offset = self.bind(f"select i1 {self.operand(gate, 0)}, {chosen}, {zero}")
+            chosen = self._offset(access.offset, 0)
+            offset = self.bind(f"select i1 {self.operand(gate, 0)}, {chosen}, i64 0")
+            address = self._place(access, self.value(access.storage), f"i64 {offset}")
         kind = self.words.memory_type_of(dtype, access.lanes)
-        address = self._address(access, kind_of_offset, offset)
         read = self.bind(f"load {kind}, ptr {address}, align {dtype.nbytes}")
         value = self._from_memory(read, dtype, access.lanes)
         if gate is None:
@@ -238,7 +261,7 @@ class _Function(LlvmValues):
     def _masked_load(self, access: Access, node: UOp) -> str:
         lanes, kind = access.lanes, self.words.memory_type_of(node.dtype, access.lanes)
         name = self.words.suffix_of(dtypes.uint8 if node.dtype.is_bool else node.dtype, lanes)
-        address = self._address(access, *self._offset(access))
+        address = self._address(access)
         otherwise = "poison"
         if len(node.src) > 2:
             otherwise = self._to_memory(self.operand(node.src[1], lanes), node.dtype, lanes)
@@ -282,7 +305,7 @@ class _Function(LlvmValues):
             self._masked_store(access, value, node.src[2:])
             return
         stored = self._to_memory(self.operand(value, lanes), dtype, lanes)
-        address = self._address(access, *self._offset(access))
+        address = self._address(access)
         kind = self.words.memory_type_of(dtype, lanes)
         line = f"store {kind} {stored}, ptr {address}, align {dtype.nbytes}"
         if gate is None:
@@ -317,7 +340,7 @@ class _Function(LlvmValues):
         kind = self.words.memory_type_of(dtype, lanes)
         name = self.words.suffix_of(dtypes.uint8 if dtype.is_bool else dtype, lanes)
         stored = self._to_memory(self.operand(value, lanes), dtype, lanes)
-        address = self._address(access, *self._offset(access))
+        address = self._address(access)
         mask = [(self.words.type_of(dtypes.bool_, lanes), self._mask(gates, lanes))]
         if access.contiguous:
             leading = [(kind, stored), ("ptr", address)]

@@ -23,7 +23,8 @@ class LlvmValues(Walk):
     Attributes:
         words: what LLVM calls the types and ops of the target.
         declarations: the intrinsics called so far.
-        splats: for each open loop, and for what is outside, the lanes that single values became.
+        derived: for each open loop, and for what is outside, what instructions that users share
+            are called.
     """
 
     language = "llvm"
@@ -32,7 +33,7 @@ class LlvmValues(Walk):
         super().__init__(program)
         self.words = Words(target)
         self.declarations: dict[str, None] = {}
-        self.splats: list[dict[tuple[str, int], str]] = [{}]
+        self.derived: list[dict[str, str]] = [{}]
 
     def typed(self, dtype: DType, lanes: int, value: str) -> str:
         """A value after its type."""
@@ -46,6 +47,14 @@ class LlvmValues(Walk):
     def bind(self, instruction: str) -> str:
         name = self.fresh("%v")
         self.line(f"{name} = {instruction}")
+        return name
+
+    def shared(self, instruction: str) -> str:
+        """The name of an instruction that is written once in a loop and those around it."""
+        for known in self.derived:
+            if instruction in known:
+                return known[instruction]
+        name = self.derived[-1][instruction] = self.bind(instruction)
         return name
 
     def call(self, name: str, result: str, arguments: Sequence[tuple[str, str]]) -> str:
@@ -69,15 +78,10 @@ class LlvmValues(Walk):
         return self._splat(value, node.dtype, lanes) if lanes and not own else value
 
     def _splat(self, value: str, dtype: DType, lanes: int) -> str:
-        for known in self.splats:
-            if (value, lanes) in known:
-                return known[value, lanes]
-        kind = self.words.type_of(dtype, lanes)
-        one = self.bind(f"insertelement {kind} poison, {self.words.type_of(dtype)} {value}, i64 0")
+        kind, element = self.words.type_of(dtype, lanes), self.words.type_of(dtype)
+        one = self.shared(f"insertelement {kind} poison, {element} {value}, i64 0")
         mask = f"<{lanes} x i32> zeroinitializer"
-        splat = self.bind(f"shufflevector {kind} {one}, {kind} poison, {mask}")
-        self.splats[-1][value, lanes] = splat
-        return splat
+        return self.shared(f"shufflevector {kind} {one}, {kind} poison, {mask}")
 
     # Nodes
 
