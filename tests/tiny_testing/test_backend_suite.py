@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import pytest
 
-from tiny_ir import Op, UOp, dtypes, make, rebuild
+from tiny_ir import DType, Op, UOp, dtypes, make, rebuild
 from tiny_plugin import Program, replace
 from tiny_testing.backend_suite import compare
 from tiny_testing.cases import Case, batch, cases_of, contents_of
-from tiny_testing.programs import Bench, first_difference, reductions
+from tiny_testing.programs import Bench, first_difference, product_and_sum, reductions
 from tiny_testing.random_kernels import random_kernel
 
 PYTHON = Bench.open("python")
@@ -64,6 +64,33 @@ def test_an_op_taken_for_another_is_found(op: Op) -> None:
             continue  # both ways of division are one
         with pytest.raises(pytest.fail.Exception, match="the reference has"):
             compare(wrong(op), PYTHON, batch(TARGET, "one", [case]), contents_of([case]))
+
+
+class ContractingBench(Bench):
+    """A reference that rounds the sum of a product and a number once."""
+
+    def run(
+        self, program: Program, contents: Sequence[bytes], values: Sequence[int] = ()
+    ) -> list[bytes]:
+        uops = tuple(
+            make(Op.FMA, None, (*node.src[0].src, node.src[1]))
+            if node.op is Op.ADD and node.src[0].op is Op.MUL
+            else node
+            for node in program.uops
+        )
+        store = next(node for node in uops if node.op is Op.STORE)
+        written = rebuild(store, (store.src[0], next(n for n in uops if n.op is Op.FMA)))
+        changed = tuple(written if node is store else node for node in uops[:-1])
+        sink = rebuild(uops[-1], (written,))
+        return Bench.run(self, replace(program, uops=(*changed, sink)), contents, values)
+
+
+@pytest.mark.parametrize("dtype", [dtypes.float16, dtypes.float32], ids=lambda dtype: dtype.name)
+def test_a_sum_that_is_contracted_with_its_product_is_found(dtype: DType) -> None:
+    bench = ContractingBench(PYTHON.registry, PYTHON.runtime, "python", "python")
+    program, contents = product_and_sum(TARGET, dtype)
+    with pytest.raises(pytest.fail.Exception, match=r"the reference has 0\.0"):
+        compare(bench, PYTHON, program, contents)
 
 
 def test_random_kernels_find_it_too() -> None:

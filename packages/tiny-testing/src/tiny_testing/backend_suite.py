@@ -10,6 +10,7 @@ A backend is done when this passes:
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -49,6 +50,7 @@ from tiny_testing.programs import (
     loop,
     number,
     parameter,
+    product_and_sum,
     program_of,
     reductions,
     register,
@@ -60,6 +62,7 @@ from tiny_testing.random_kernels import random_kernel
 from tiny_testing.tensor_programs import TENSOR_PROGRAMS
 
 _CONVERSIONS = (Op.CAST, Op.BITCAST)
+_FLOATS = [dtype for dtype in STORED if dtype.is_float and dtype.nbytes > 1]
 _PLAIN_OPS = sorted(ELEMENTWISE - set(_CONVERSIONS), key=lambda op: op.name)
 _REDUCING = (Op.ADD, Op.MUL, Op.MAX, Op.MIN, Op.AND, Op.OR, Op.XOR)
 _TOLERANCE = 1e-5
@@ -144,6 +147,15 @@ class BackendSuite:
     def test_the_clock_goes_forward(self, bench: Bench) -> None:
         first, second = bench.runtime.clock(), bench.runtime.clock()
         assert second >= first
+        deadline = time.monotonic() + 1
+        while bench.runtime.clock() == first:
+            assert time.monotonic() < deadline, "it stood still for a second"
+
+    def test_memory_names_its_device_and_has_room(self, bench: Bench) -> None:
+        memory = bench.runtime.allocate(100)
+        assert (memory.device, memory.offset) == (bench.runtime.name, 0)
+        assert memory.nbytes >= 100
+        bench.runtime.free(memory)
 
     # Ops
 
@@ -157,6 +169,14 @@ class BackendSuite:
         lanes = _lanes_of(target)
         cases = [case.padded(lanes) for case in _claimed(cases_of(op, target))]
         agree(batch(target, f"wide_{op.name.lower()}", cases, lanes), contents_of(cases))
+
+    @pytest.mark.parametrize("dtype", _FLOATS, ids=lambda dtype: dtype.name)
+    def test_a_product_is_rounded_before_it_is_added(
+        self, agree: Agree, target: Target, dtype: DType
+    ) -> None:
+        program, contents = product_and_sum(target, dtype)
+        found = agree(program, contents)
+        assert unpack_values(dtype, found[0]) == [0.0]
 
     @pytest.mark.parametrize("source", STORED, ids=lambda dtype: dtype.name)
     def test_cast_gives_the_bits_of_its_meaning(
@@ -282,6 +302,14 @@ class BackendSuite:
         program = program_of("count", target, n, start, axis, step, end, write)
         found = agree(program, [bytes(4)], (size,))
         assert unpack_values(dtypes.int32, found[0]) == [100 + size]
+
+    def test_variables_keep_their_order(self, agree: Agree, target: Target) -> None:
+        first, second = variable("z", 0, 9), variable("a", 0, 9)
+        value = (first * number(10) + second).cast(dtypes.int32)
+        write = store(parameter(0, dtypes.int32, 1), number(0), value)
+        program = program_of("two_variables", target, first, second, write)
+        found = agree(program, [bytes(4)], (3, 7))
+        assert unpack_values(dtypes.int32, found[0]) == [37]
 
     def test_grid_runs_every_position(self, agree: Agree, target: Target) -> None:
         if not target.grid_axes:

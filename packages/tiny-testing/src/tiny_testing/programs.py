@@ -20,6 +20,7 @@ from tiny_ir import (
     const,
     dtypes,
     make,
+    pack_values,
     toposort,
     unpack_values,
     verify_program,
@@ -208,6 +209,23 @@ def _reduction(
 
 
 _NEUTRAL = {Op.ADD: 0, Op.MUL: 1, Op.AND: -1, Op.OR: 0, Op.XOR: 0, Op.MAX: 0, Op.MIN: 0}
+
+
+def product_and_sum(target: Target, dtype: DType) -> tuple[Program, list[bytes]]:
+    """`out[0] = x[0] * y[0] + z[0]`, and contents for which one rounding would show.
+
+    The product lies halfway between 1 and more, on which a last bit is 0, and the next number: it
+    is rounded down, and `z` takes all of that away. An exact product would leave half a last bit.
+    The dtype has two bytes or more.
+    """
+    bits = dtype.mantissa_bits + 1
+    x, y = 1 + 2.0 ** -(bits // 2), 1 + 2.0 ** -(bits - bits // 2)
+    out, *operands = (parameter(slot, dtype, 1) for slot in range(4))
+    left, right, addend = (load(operand, number(0)) for operand in operands)
+    write = store(out, number(0), left * right + addend)
+    values = (1.0, x, y, 1 - x + 1 - y - 1)
+    contents = [pack_values(dtype, [value]) for value in values]
+    return program_of(f"product_and_sum_{dtype.name}", target, write), contents
 
 
 # Running ----------------------------------------------------------------------------------------
