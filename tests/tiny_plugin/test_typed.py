@@ -348,6 +348,29 @@ def test_every_public_function_of_the_door_is_checked_under_typed() -> None:
 
 
 @pytest.mark.skipif(LEVEL > 0, reason="under TYPED=1 it is checked, which is what it is for")
+def test_the_annotations_of_everything_that_is_checked_can_be_read() -> None:
+    program = """
+        import importlib, inspect, pkgutil, typing
+        import tiny_tensor
+        from tiny_plugin.checks import ALIASED
+        seen = 0
+        for module in pkgutil.walk_packages(tiny_tensor.__path__, "tiny_tensor."):
+            if module.name.endswith("__main__"):
+                continue
+            things = vars(importlib.import_module(module.name)).values()
+            classes = [thing for thing in things if inspect.isclass(thing)]
+            for thing in (*things, *(member for one in classes for member in vars(one).values())):
+                thing = getattr(thing, "__func__", getattr(thing, "fget", None) or thing)
+                if inspect.isfunction(thing) and hasattr(thing, "__wrapped__"):
+                    typing.get_type_hints(
+                        inspect.unwrap(thing), localns={**ALIASED, "Self": object}
+                    )
+                    seen += 1
+        print(seen > 500)
+    """
+    assert run_python(program, TYPED="1") == "True"
+
+
 def test_in_this_process_nothing_is_checked() -> None:
     def function(x: int) -> int:
         return x

@@ -14,6 +14,7 @@ import typing
 from collections.abc import Callable, Collection, Mapping
 from typing import Annotated, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
+from tiny_ir import Size, UOp
 from tiny_plugin.errors import BoundaryError, MissingExtraError
 
 try:
@@ -30,6 +31,9 @@ __all__ = ["check_whole_packages", "checked", "checked_function", "checked_value
 Anything = TypeVar("Anything")
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
+ALIASED: dict[str, object] = {"Size": Size, "UOp": UOp}
+"""Names inside of tiny_ir's aliases, which a module that uses an alias need not import."""
+
 Predicate = Callable[[object], bool]
 
 
@@ -130,7 +134,7 @@ class _Border:
         self_type: type | None = None,
     ) -> None:
         self.place = place
-        self.names = {} if self_type is None else {"Self": self_type}
+        self.names = ALIASED if self_type is None else {**ALIASED, "Self": self_type}
         self.source = source
         self.is_contract = is_contract
         self.hints: dict[str, object] | None = None
@@ -141,9 +145,7 @@ class _Border:
 
     def resolve(self) -> None:
         """Look up the annotations; forward references need the whole module, hence not earlier."""
-        self.hints = typing.get_type_hints(
-            self.source, localns=self.names or None, include_extras=True
-        )
+        self.hints = typing.get_type_hints(self.source, localns=self.names, include_extras=True)
         self.predicates = {name: predicate_for(hint) for name, hint in self.hints.items()}
         if isinstance(self.source, type):
             return
