@@ -40,6 +40,20 @@ def scopes_of(nodes: Iterable[UOp]) -> dict[UOp, Scope]:
     return scopes
 
 
+def find_scopes(root: UOp, scopes: dict[UOp, Scope]) -> None:
+    """Add what is not known yet of a node and of all below it."""
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        missing = [source for source in node.src if source not in scopes]
+        if missing and node not in scopes:
+            stack += missing
+        else:
+            stack.pop()
+            if node not in scopes:
+                scopes[node] = scope_of(node, scopes)
+
+
 def by_number(axes: Iterable[UOp]) -> list[UOp]:
     """Loop axes, outermost first."""
     return sorted(axes, key=lambda axis: int(axis.arg.number))

@@ -69,14 +69,17 @@ def _nest(root: UOp) -> list[UOp] | None:
 
 
 def _cost(load: _Load, order: Sequence[UOp], inner: Sequence[UOp], target: Target) -> float:
-    cost = 0.0
-    for cache, weight in zip(target.cache_nbytes, LEVEL_COST, strict=False):
-        traffic = _footprint(load, [*order, *inner])
-        for at, axis in enumerate(order):
-            below = _footprint(load, [*order[at + 1 :], *inner])
-            if axis not in load.axes and below > CACHE_SHARE * cache:
-                traffic *= size_of_axis(axis) or 1
-        cost += traffic * weight
+    again = [1] * len(target.cache_nbytes)
+    footprint = load.nbytes * prod(size_of_axis(a) or 1 for a in inner if a in load.axes)
+    for axis in reversed(order):  # from the inside: what the loops inside of this one touch
+        size = size_of_axis(axis) or 1
+        if axis in load.axes:
+            footprint *= size
+            continue
+        for level, cache in enumerate(target.cache_nbytes):
+            if footprint > CACHE_SHARE * cache:
+                again[level] *= size
+    cost = sum(w * footprint * n for n, w in zip(again, LEVEL_COST, strict=False))
     if load.is_slow:
         reads = load.nbytes * prod(size_of_axis(a) or 1 for a in (*order, *inner))
         cost += SLOW_COST * reads / reads_of_a_copy(load.axes, order)
@@ -91,10 +94,6 @@ def reads_of_a_copy(axes: frozenset[UOp], order: Sequence[UOp]) -> int:
             break
         again *= size_of_axis(axis) or 1
     return again if again >= READ_AGAIN else 1
-
-
-def _footprint(load: _Load, axes: Sequence[UOp]) -> int:
-    return load.nbytes * prod(size_of_axis(a) or 1 for a in axes if a in load.axes)
 
 
 def _is_slow(root: UOp, load: UOp) -> bool:

@@ -24,7 +24,6 @@ from tiny_ir import (
     dtypes,
     make,
     rebuild,
-    substitute,
     toposort,
 )
 from tiny_plugin import Target
@@ -129,8 +128,20 @@ def _unrolled(sink: UOp) -> UOp:
 
 def _copies(node: UOp, axis: UOp) -> list[UOp]:
     """The node at each iteration; the next stage simplifies all of them at once."""
-    numbers = range(int(axis.src[0].arg))
-    return [substitute(node, {axis: const(dtypes.weakint, number)}) for number in numbers]
+    changing = {axis: None}
+    for below in toposort((node,)):
+        if any(source in changing for source in below.src):
+            changing[below] = None
+    if node not in changing:
+        return [node] * int(axis.src[0].arg)
+    del changing[axis]
+    copies: list[UOp] = []
+    for number in range(int(axis.src[0].arg)):
+        done = {axis: const(dtypes.weakint, number)}
+        for below in changing:
+            done[below] = rebuild(below, tuple([done.get(source, source) for source in below.src]))
+        copies.append(done[node])
+    return copies
 
 
 def _copied_end(end: UOp, axis: UOp) -> UOp:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from tiny_codegen.identities import identity_of
 from tiny_codegen.own_loops import FreeNumbers, find_own_loops
-from tiny_codegen.scopes import Scope, by_number, scope_of, scopes_of
+from tiny_codegen.scopes import Scope, by_number, find_scopes, scopes_of
 from tiny_ir import Op, RegisterArg, UOp, const, make, rebuild, substitute, toposort
 from tiny_plugin import Target
 
@@ -117,9 +117,7 @@ def _separated(sink: UOp) -> UOp:
         src = tuple([done[source] for source in node.src])
         current = node if src == node.src else rebuild(node, src)
         if node.op is Op.REDUCE and len(src) > 1:
-            for at in toposort((current,)):
-                if at not in scopes:
-                    scopes[at] = scope_of(at, scopes)
+            find_scopes(current, scopes)
             place = (src[1:], scopes[current])
             if any(owners.setdefault(axis, place) != place for axis in src[1:]):
                 own = copies.setdefault(place, {})
