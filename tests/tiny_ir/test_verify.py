@@ -369,3 +369,11 @@ def test_indices_may_be_weak_until_they_are_narrowed() -> None:
     verify(sink, "program", allow_weak=True)
     with pytest.raises(VerificationError, match="has no width"):
         verify(sink, "program")
+
+
+def test_a_version_of_a_graph_comes_after_one_write() -> None:
+    memory = make(Op.PARAM, dtypes.int32, (), ParamArg(0, 4, "cpu"))
+    first, second = (memory.shrink([(at, at + 2)]).store(const(dtypes.int32, at)) for at in (0, 2))
+    verify(memory.after(first), "graph")
+    with pytest.raises(VerificationError, match="several writes"):
+        verify(memory.after(first, second), "graph")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tiny_ir import DTypeError, ShapeError, WriteError, toposort
+from tiny_ir import DTypeError, ShapeError, VerificationError, WriteError, const, toposort
 from tiny_tensor import Session, Tensor
 
 pytestmark = pytest.mark.usefixtures("session")
@@ -177,3 +177,14 @@ def test_a_written_value_of_a_view_that_was_realized_before_is_computed_once() -
     z[0] = 1
     z.realize()
     assert z.tolist() == [[1, 1, 1, 1], [3, 4, 5, 6], [3, 4, 5, 6]]
+
+
+def test_a_version_that_comes_after_several_writes_is_refused_and_not_half_done() -> None:
+    x = Tensor([1, 2, 3])
+    node = x.uop
+    first, second = (
+        node.shrink([(at, at + 1)]).store(const(node.dtype, 9).reshape((1,))) for at in (0, 2)
+    )
+    x._storage.put(node.after(first, second))
+    with pytest.raises(VerificationError, match="several writes"):
+        x.realize()

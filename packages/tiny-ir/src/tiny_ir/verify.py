@@ -136,6 +136,10 @@ def _graph_fault(node: UOp) -> Fault | None:
         return Fault("lanes and valid belong to kernels.", "index by tensors of integers.")
     if node.op is Op.REDUCE and not node.arg.axes:
         return Fault("it names no axes.", "reduce axes; ranges belong to kernels.")
+    if node.op is Op.AFTER and len(node.src) > 2:
+        return Fault(
+            "it comes after several writes.", "put one AFTER above another: each is a version."
+        )
     return None
 
 

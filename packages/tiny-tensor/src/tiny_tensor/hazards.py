@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tiny_ir import Op, UOp, rebuild, toposort
+from tiny_ir import Op, UOp, rebuild, toposort, verify
 from tiny_tensor.session import Session
 from tiny_tensor.storage import chain_above, over
 
@@ -75,6 +75,9 @@ def with_safe_writes(
 
     Returns:
         For nodes below the roots, the node to compute instead; nothing where there is no write.
+
+    Raises:
+        VerificationError: a version comes after several writes.
     """
     order = toposort(roots)
     if all(node.op is not Op.AFTER for node in order):
@@ -85,6 +88,8 @@ def with_safe_writes(
         src = tuple([done[source] for source in node.src])
         made = node if src == node.src else rebuild(node, src)
         if node.op is Op.AFTER:
+            if len(node.src) > 2:
+                verify(node, "graph")  # which refuses it: a version is one write
             if dominators is None:
                 versions = [after.src[0] for after in order if after.op is Op.AFTER]
                 dominators = Dominators((*roots, *others), versions)
