@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import struct
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 from tiny_ir import DType, FileFormatError, ShapeError, StateError, dtypes
-from tiny_tensor import Tensor, jit, nn
+from tiny_tensor import Session, Tensor, jit, nn
 from tiny_tensor.nn.state import (
     DTYPE_NAMES,
     get_parameters,
@@ -290,3 +291,33 @@ def test_metadata_of_a_file_that_lies_is_refused(name: str, tmp_path: Path) -> N
     path.write_bytes(BAD[name])
     with pytest.raises(FileFormatError):
         safe_load_metadata(str(path))
+
+
+def test_files_have_paths_as_names(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    safe_save({"x": Tensor([1, 2])}, path, {"epoch": "3"})
+    assert safe_load(path)["x"].tolist() == [1, 2]
+    assert safe_load_metadata(path) == {"epoch": "3"}
+    path.write_bytes(b"lie")
+    with pytest.raises(FileFormatError, match="safetensors is not"):
+        safe_load(path)
+
+
+def test_a_terminal_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(stream, "isatty", lambda: True)
+    monkeypatch.setattr("sys.stderr", stream)
+    model = [Tensor([1.0]), Tensor([2.0])]
+    given = {"0": Tensor([3.0]), "1": Tensor([4.0])}
+    load_state_dict(model, given, verbose=False)
+    assert not stream.getvalue()
+    load_state_dict(model, given)
+    assert "2/2" in stream.getvalue()
+
+
+def test_loading_may_stay_lazy_and_consume(session: Session) -> None:
+    model, given = [Tensor([1.0]).realize()], {"0": Tensor([3.0]).realize()}
+    before = session.counters.realizes
+    (written,) = load_state_dict(model, given, consume=True, realize=False)
+    assert (session.counters.realizes, given) == (before, {})
+    assert written.tolist() == [3.0]

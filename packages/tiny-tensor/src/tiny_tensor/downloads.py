@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import tempfile
-import zlib
 from hashlib import sha256
-from http.client import HTTPException
 from typing import Self
-from urllib.request import urlopen
 
-from tiny_ir import DownloadError, FileFormatError, dtypes
+from tiny_ir import dtypes
 from tiny_plugin import boundary
 from tiny_tensor import settings
+from tiny_tensor.driver import fetched, gunzipped
 from tiny_tensor.realize import upload
 from tiny_tensor.session import current_session
 from tiny_tensor.tensor_core import TensorCore
-
-PATIENCE = 30.0
-"""Seconds without a byte after which a download has failed."""
 
 
 @boundary
@@ -58,14 +52,7 @@ class DownloadMethods(TensorCore):
         """
         data = _downloaded(url)
         if gunzip:
-            try:
-                data = gzip.decompress(data)
-            except (OSError, EOFError, zlib.error) as error:
-                raise FileFormatError(
-                    f"{url} is not a good gzip file: {error}.",
-                    why="gunzip=True asks for what was compressed.",
-                    fix="leave gunzip out, or download the file again.",
-                ) from error
+            data = gunzipped(data, url)
         session = current_session()
         place = session.device_name(device)
         return cls._from_uop(upload(data, dtypes.uint8, place, session), place)
@@ -78,7 +65,7 @@ def _downloaded(url: str) -> bytes:
     if kept is not None and os.path.isfile(kept):
         with open(kept, "rb") as file:
             return file.read()
-    data = _fetched(url)
+    data = fetched(url)
     if folder is not None and kept is not None:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         handle, draft = tempfile.mkstemp(dir=folder)
@@ -86,15 +73,3 @@ def _downloaded(url: str) -> bytes:
             file.write(data)
         os.replace(draft, kept)
     return data
-
-
-def _fetched(url: str) -> bytes:
-    try:
-        with urlopen(url, timeout=PATIENCE) as answer:
-            return bytes(answer.read())
-    except (OSError, HTTPException, ValueError) as error:
-        raise DownloadError(
-            f"cannot download {url}: {error}.",
-            why="the address is wrong, or there is no way to it from here.",
-            fix="look whether the machine is online; or pass the file itself: Tensor(data).",
-        ) from error

@@ -17,7 +17,6 @@ from tiny_ir import (
     DType,
     ExchangeError,
     RunError,
-    UOp,
     dtypes,
 )
 from tiny_plugin import boundary
@@ -33,8 +32,9 @@ from tiny_tensor.arrays import (
     memory_at,
 )
 from tiny_tensor.creation import checked_shape
+from tiny_tensor.outside import adopted
 from tiny_tensor.realize import buffer_of_rows, realize, upload
-from tiny_tensor.session import Session, current_session
+from tiny_tensor.session import current_session
 from tiny_tensor.sizes import concrete_shape
 from tiny_tensor.storage import Storage
 from tiny_tensor.tensor_core import TensorCore, concrete_dtype
@@ -294,7 +294,7 @@ class ExchangeMethods(TensorCore):
         array = array_from_dlpack(source)
         view, shape, dtype = array_bytes(array)
         is_flat = not copy and array.flags.c_contiguous
-        node = _adopted(view, dtype, place, session) if is_flat else None
+        node = adopted(view, dtype, place, session) if is_flat else None
         if node is None:
             if copy is False:
                 raise ExchangeError(
@@ -351,7 +351,7 @@ class ExchangeMethods(TensorCore):
         nbytes = math.prod(sizes) * kept.nbytes
         if not nbytes:
             return cls._from_uop(upload(b"", kept, place, session).reshape(sizes), place)
-        node = _adopted(memory_at(ptr, nbytes), kept, place, session)
+        node = adopted(memory_at(ptr, nbytes), kept, place, session)
         if node is None:
             raise ExchangeError(
                 f"the device {place!r} does not see the memory of the host.",
@@ -392,18 +392,6 @@ class ExchangeMethods(TensorCore):
 
     def _is_sized(self) -> bool:
         return all(isinstance(size, int) for size in self.shape)
-
-
-def _adopted(view: memoryview, dtype: DType, device: str, session: Session) -> UOp | None:
-    """A BUFFER over memory of the host; None where the device does not see it."""
-    with session.lock:
-        opened = session.device(device)
-        memory = opened.runtime.adopt(view)
-        if memory is None:
-            return None
-        node = session.new_buffer(dtype, view.nbytes // dtype.nbytes, device)
-        session.hold(node, opened.arena.adopt(memory))
-        return node
 
 
 def _unpickled(

@@ -7,6 +7,7 @@ data: making one from Python, reading it back, realizing it, writing it in place
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Self
 
@@ -51,6 +52,7 @@ from tiny_tensor.hashing import HashingMethods
 from tiny_tensor.images import ImageMethods
 from tiny_tensor.likes import LikeMethods
 from tiny_tensor.margins import MarginMethods
+from tiny_tensor.outside import mapped_file
 from tiny_tensor.random_words import RandomWordMethods
 from tiny_tensor.realize import read_bytes, realize, upload
 from tiny_tensor.scheduling import SchedulingMethods
@@ -88,10 +90,11 @@ class Tensor(
     """An array of elements of one dtype on one device; computed when its data is asked for.
 
     Args:
-        data: a Python number, nested lists of them, bytes, a NumPy array, or another Tensor.
+        data: a Python number, nested lists of them, bytes, a NumPy array, another Tensor, or the
+            Path of a file, which is read when its bytes are looked at, and must stay as it is.
         device: where it lives; by default the device of the Session.
         dtype: by default bool, int32 (int64 where numbers are large) or the default float for
-            Python numbers, uint8 for bytes, and the same dtype for arrays.
+            Python numbers, uint8 for bytes and files, and the same dtype for arrays.
 
     Raises:
         ShapeError: lists of one level differ in length.
@@ -334,6 +337,8 @@ def _node_of(data: object, device: str, dtype: DType | None) -> UOp:
     if is_array(data):
         view, shape, present = array_bytes(data)
         return upload(view, present, device, session).reshape(shape)
+    if isinstance(data, os.PathLike):
+        return mapped_file(data, device, session)
     if isinstance(data, bytes | bytearray | memoryview):
         return upload(data, dtypes.uint8, device, session)
     if isinstance(data, list | tuple):
@@ -342,6 +347,6 @@ def _node_of(data: object, device: str, dtype: DType | None) -> UOp:
         return upload(packed(values, kept), kept, device, session).reshape(shape)
     raise ArgumentTypeError(
         f"a Tensor cannot be made of a {type(data).__name__}.",
-        why="data is a Python number, nested lists of them, bytes, or a NumPy array.",
+        why="data is a Python number, nested lists of them, bytes, an array, or a Path.",
         fix="convert it first.",
     )

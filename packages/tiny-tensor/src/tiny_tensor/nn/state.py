@@ -14,9 +14,27 @@ from safetensors import SafetensorError, TensorSpec, deserialize, serialize_file
 from tiny_ir import DType, FileFormatError, ShapeError, StateError, dtypes
 from tiny_plugin import boundary
 from tiny_tensor.jit import Jitted
-from tiny_tensor.realize import realize, upload
+from tiny_tensor.nn.archives import TensorIO, tar_extract, zip_extract
+from tiny_tensor.nn.driver import progress_bar
+from tiny_tensor.nn.torch_files import torch_load
+from tiny_tensor.outside import FileName
+from tiny_tensor.realize import realize as realize_all
+from tiny_tensor.realize import upload
 from tiny_tensor.session import Session, current_session
 from tiny_tensor.tensor import Tensor
+
+__all__ = [
+    "TensorIO",
+    "get_parameters",
+    "get_state_dict",
+    "load_state_dict",
+    "safe_load",
+    "safe_load_metadata",
+    "safe_save",
+    "tar_extract",
+    "torch_load",
+    "zip_extract",
+]
 
 DTYPE_NAMES: Mapping[str, DType] = MappingProxyType(
     {
@@ -114,8 +132,9 @@ def load_state_dict(
     model: object,
     state_dict: Mapping[str, Tensor],
     strict: bool = True,
+    verbose: bool = True,
     consume: bool = False,
-    realized: bool = True,
+    realize: bool = True,
 ) -> list[Tensor]:
     """Write tensors into those of a model that have the same names.
 
@@ -124,8 +143,9 @@ def load_state_dict(
         state_dict: the values. They are moved and cast to the device and dtype of the model's, and
             copied, so that two models never share memory.
         strict: refuse names that the other side lacks.
+        verbose: show a progress bar, where there is a terminal to show it on.
         consume: take what was loaded out of `state_dict`, which must be a dict.
-        realized: write now.
+        realize: write now, one tensor after another.
 
     Returns:
         The model's tensors that were written.
@@ -148,15 +168,17 @@ def load_state_dict(
     names = [name for name in mine if name in state_dict]
     for name in names:
         _check_shapes(name, mine[name], state_dict[name])
-    for name in names:
-        tensor, value = mine[name], state_dict[name]
-        moved = value.detach().to(tensor.device).cast(tensor.dtype).reshape(tensor.shape)
-        tensor.assign(moved.clone())
-        written.append(tensor)
-        if consume and isinstance(state_dict, dict):
-            del state_dict[name]
-    if realized:
-        realize(written, current_session())
+    with progress_bar(len(names), "tensors", shown=verbose and realize) as bar:
+        for name in names:
+            tensor, value = mine[name], state_dict[name]
+            moved = value.detach().to(tensor.device).cast(tensor.dtype).reshape(tensor.shape)
+            tensor.assign(moved.clone())
+            written.append(tensor)
+            if realize:
+                tensor.realize()
+            if consume and isinstance(state_dict, dict):
+                del state_dict[name]
+            bar.update()
     return written
 
 
@@ -194,7 +216,7 @@ def _listed(names: Sequence[str], most: int = 5) -> str:
 
 @boundary
 def safe_save(
-    tensors: Mapping[str, Tensor], path: str, metadata: Mapping[str, str] | None = None
+    tensors: Mapping[str, Tensor], path: FileName, metadata: Mapping[str, str] | None = None
 ) -> None:
     """Write tensors into a safetensors file.
 
@@ -223,7 +245,7 @@ def safe_save(
             why="the format keeps that name for itself.",
             fix="choose another name.",
         )
-    realize(list(tensors.values()), current_session())
+    realize_all(list(tensors.values()), current_session())
     kept: list[bytearray] = []
     entries: dict[str, TensorSpec] = {}
     for name, tensor in tensors.items():
@@ -249,7 +271,7 @@ def _address_of(data: bytearray) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(data)) if data else 0
 
 
-def _write_whole(path: str, write: Callable[[str], None]) -> None:
+def _write_whole(path: FileName, write: Callable[[str], None]) -> None:
     """Write a file beside the one of that name, and then let it take its place."""
     folder, name = os.path.split(os.path.abspath(path))
     handle, draft = tempfile.mkstemp(prefix=f".{name}.", dir=folder)
@@ -264,7 +286,7 @@ def _write_whole(path: str, write: Callable[[str], None]) -> None:
         raise
 
 
-def _mode_of(path: str) -> int:
+def _mode_of(path: FileName) -> int:
     """The permissions of the file that is replaced, or those that a new one gets."""
     try:
         return os.stat(path).st_mode & 0o7777
@@ -275,7 +297,7 @@ def _mode_of(path: str) -> int:
 
 
 @boundary
-def safe_load(path: str, device: str | None = None) -> dict[str, Tensor]:
+def safe_load(path: FileName, device: str | None = None) -> dict[str, Tensor]:
     """Read the tensors of a safetensors file.
 
     Args:
@@ -310,7 +332,7 @@ def _tensor(data: bytearray, dtype: DType, shape: tuple[int, ...], device: str |
 
 
 @boundary
-def safe_load_metadata(path: str) -> dict[str, str]:
+def safe_load_metadata(path: FileName) -> dict[str, str]:
     """Read the texts that were saved with the tensors of a safetensors file.
 
     Raises:
@@ -329,9 +351,9 @@ def safe_load_metadata(path: str) -> dict[str, str]:
     return {str(name): str(text) for name, text in dict(metadata).items()}
 
 
-def _refused(path: str, reason: str) -> FileFormatError:
+def _refused(path: FileName, reason: str) -> FileFormatError:
     return FileFormatError(
-        f"{path} is not a good safetensors file: {reason}.",
+        f"{os.fspath(path)} is not a good safetensors file: {reason}.",
         why="its header must describe every byte of the file, once.",
         fix="download or save it again.",
     )
