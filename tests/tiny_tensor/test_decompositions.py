@@ -97,6 +97,29 @@ def test_sizes_even_and_odd(n: int) -> None:
     close(Tensor(x + x.T).eigvalsh(), np.linalg.eigvalsh(x + x.T))
 
 
+def test_values_that_nearly_agree_keep_factors_of_one_matrix() -> None:
+    """Rounding decides on such rotations: each factor once was turned by others."""
+    q, _ = np.linalg.qr(RANDOM.randn(4, 3))
+    x = (q * [1.0, 1.0 + 1e-4, 1.0 - 2e-3] @ np.linalg.qr(RANDOM.randn(3, 3))[0]).astype("float32")
+    u, s, v = Tensor(x).svd(full_matrices=False)
+    close((u * s.unsqueeze(0)) @ v, x, 1e-6)
+    whole = (x.T @ x).astype("float32")
+    values, vectors = Tensor(whole).eigh()
+    close((vectors * values.unsqueeze(0)) @ vectors.mT, whole, 1e-6)
+
+
+@pytest.mark.parametrize("shape", [(4, 2), (2, 4), (3, 3)])
+def test_the_pseudoinverse_has_a_gradient_where_values_are_equal(shape: tuple[int, int]) -> None:
+    x = np.eye(*shape) * 2.0
+    weight = RANDOM.randn(*shape[::-1])
+    a = Tensor(x)
+    slope = (a.pinv() * Tensor(weight)).sum().gradient(a)[0]
+    step = RANDOM.randn(*shape)
+    pair = [np.linalg.pinv(x + end * step) for end in (1e-6, -1e-6)]
+    wanted = ((pair[0] - pair[1]) * weight).sum() / 2e-6
+    assert (slope.numpy() * step).sum() == pytest.approx(wanted, rel=1e-6)
+
+
 def test_products() -> None:
     a, b = RANDOM.randn(2, 3), RANDOM.randn(4, 3)
     close(Tensor(a).kron(Tensor(b)), np.kron(a, b))

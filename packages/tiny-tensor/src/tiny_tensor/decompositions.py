@@ -12,7 +12,7 @@ and section 8.6.3 (one-sided Jacobi).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Self, TypeVar
 
 from tiny_ir import ArgumentError, DType, Op, ShapeError, UOp, const, dtypes, is_same_size, make
@@ -27,6 +27,7 @@ from tiny_tensor.matrix_gradients import (
     of_left_vectors,
     of_log_determinant,
     of_orthogonal,
+    of_pseudoinverse,
     of_right_vectors,
     of_singular_values,
     of_solution,
@@ -332,7 +333,8 @@ class DecompositionMethods(ProductMethods):
         u, values, v = x.svd(full_matrices=False)
         limit = values.max(-1, keepdim=True) * x._tolerance(rtol)
         inverse = (values > limit).where(1.0 / (values > limit).where(values, 1.0), 0.0)
-        return ((v.mT * inverse.unsqueeze(-2)) @ u.mT).cast(dtype)
+        found = (v.mT * inverse.unsqueeze(-2)) @ u.mT
+        return with_gradient("pinv", found, (x,), of_pseudoinverse).cast(dtype)
 
     def _tolerance(self, rtol: float | Self | None) -> float | Self:
         if isinstance(rtol, DecompositionMethods):
@@ -661,6 +663,40 @@ def _even(x: Matrix, axis: int) -> Matrix:
     return x.pad(pads)
 
 
+def _rounds(
+    size: int,
+    sides: tuple[UOp, UOp],
+    turn: Callable[[UOp], tuple[UOp, UOp]],
+    turned: Callable[[Sequence[UOp], UOp, UOp], Sequence[UOp]],
+    number: int,
+) -> tuple[UOp, UOp]:
+    """Play all rounds of all sweeps, each in two steps: find the rotations, then turn both sides.
+
+    Where the pair of a rotation is nearly equal, rounding decides on the angle. So the rotations
+    are states: both sides are turned by the same ones, and not by some that each computed anew.
+
+    Args:
+        size: how many players there are.
+        sides: what is turned.
+        turn: from the first side to the cosines and sines of its pairs in the next round.
+        turned: both sides after that round.
+        number: of the recurrence.
+    """
+
+    def body(step: UOp, states: tuple[UOp, ...]) -> tuple[Sequence[UOp], Sequence[UOp]]:
+        *before, cosine, sine = states
+        finds = (step % 2).eq(0)
+        after = turned(before, cosine, sine)
+        found = turn(before[0])
+        kept = [finds.where(old, new) for old, new in zip(before, after, strict=True)]
+        rotation = [finds.where(new, old) for old, new in zip(states[2:], found, strict=True)]
+        return [*kept, *rotation], ()
+
+    steps = 2 * _sweeps(size) * (size - 1 + size % 2)
+    (a, v, _, _), _ = scan(steps, (*sides, *turn(sides[0])), body, number)
+    return a, v
+
+
 def _symmetric_jacobi(x: Matrix, vectors: Matrix) -> tuple[Matrix, Matrix]:
     """The eigenvalues of symmetric matrices (unsorted) and their vectors in columns."""
     rows, columns = x.ndim - 2, x.ndim - 1
@@ -671,19 +707,24 @@ def _symmetric_jacobi(x: Matrix, vectors: Matrix) -> tuple[Matrix, Matrix]:
     even = start._length(columns)
     seats = _seats(even)
 
-    def body(step: UOp, states: tuple[UOp, ...]) -> tuple[Sequence[UOp], Sequence[UOp]]:
-        a = _seated(states[0], seats)
-        v = taken(states[1], columns, seats)
-        blocks = x._apply(a).unflatten(columns, (even // 2, 2)).unflatten(rows, (even // 2, 2))
+    def turn(a: UOp) -> tuple[UOp, UOp]:
+        """The rotations of the pairs of one round."""
+        blocks = (
+            x._apply(_seated(a, seats))
+            .unflatten(columns, (even // 2, 2))
+            .unflatten(rows, (even // 2, 2))
+        )
         # (..., half, 2, half, 2) -> (..., 2, 2, half)
         small = blocks.diagonal(0, rows, rows + 2)
-        parts = (small[..., 0, 0, :], small[..., 1, 1, :], small[..., 0, 1, :])
-        cosine, sine = (side.uop for side in _rotation(*parts))
-        turned = _turned(_turned(a, columns, cosine, sine), rows, cosine, sine)
-        return (turned, _turned(v, columns, cosine, sine)), ()
+        cosine, sine = _rotation(small[..., 0, 0, :], small[..., 1, 1, :], small[..., 0, 1, :])
+        return cosine.uop, sine.uop
 
-    steps = _sweeps(size) * (even - 1)
-    (a, v), _ = scan(steps, (start.uop, frame.uop), body, unused_number((x.uop,)))
+    def turned(sides: Sequence[UOp], cosine: UOp, sine: UOp) -> Sequence[UOp]:
+        a, v = _seated(sides[0], seats), taken(sides[1], columns, seats)
+        a, v = (_turned(side, columns, cosine, sine) for side in (a, v))
+        return _turned(a, rows, cosine, sine), v
+
+    a, v = _rounds(size, (start.uop, frame.uop), turn, turned, unused_number((x.uop,)))
     # After whole sweeps everyone is back in place; the added slice is the last.
     values = x._apply(a).diagonal(0, -2, -1)[..., :size]
     return values, x._apply(v)[..., :size]
@@ -700,13 +741,14 @@ def _one_sided_jacobi(x: Matrix) -> tuple[Matrix, Matrix]:
     even = start._length(columns)
     seats = _seats(even)
 
-    def body(step: UOp, states: tuple[UOp, ...]) -> tuple[Sequence[UOp], Sequence[UOp]]:
-        a, v = (taken(state, columns, seats) for state in states)
-        p, q = (x._apply(_every_second(a, n)) for n in (0, 1))
-        sums = [(f * g).sum(-2) for f, g in ((p, p), (q, q), (p, q))]
-        cosine, sine = (side.uop for side in _rotation(*sums))
-        return [_turned(side, columns, cosine, sine) for side in (a, v)], ()
+    def turn(a: UOp) -> tuple[UOp, UOp]:
+        """The rotations of the pairs of one round."""
+        p, q = (x._apply(_every_second(taken(a, columns, seats), n)) for n in (0, 1))
+        cosine, sine = _rotation(*((f * g).sum(-2) for f, g in ((p, p), (q, q), (p, q))))
+        return cosine.uop, sine.uop
 
-    steps = _sweeps(size) * (even - 1)
-    (a, v), _ = scan(steps, (start.uop, frame.uop), body, unused_number((x.uop,)))
+    def turned(sides: Sequence[UOp], cosine: UOp, sine: UOp) -> Sequence[UOp]:
+        return [_turned(taken(side, columns, seats), columns, cosine, sine) for side in sides]
+
+    a, v = _rounds(size, (start.uop, frame.uop), turn, turned, unused_number((x.uop,)))
     return x._apply(a)[..., :size], x._apply(v)[..., :size]

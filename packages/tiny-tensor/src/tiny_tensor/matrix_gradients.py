@@ -108,6 +108,19 @@ def of_right_vectors(x: Matrix, g: Matrix, inputs: Sequence[Matrix]) -> Sequence
     return (u @ (s.unsqueeze(-1) * skew) @ v,)
 
 
+def of_pseudoinverse(x: Matrix, g: Matrix, inputs: Sequence[Matrix]) -> Sequence[Matrix]:
+    """The pseudoinverse, from itself: equal singular values do no harm.
+
+    Source: G. Golub, V. Pereyra, "The differentiation of pseudo-inverses and nonlinear least
+    squares problems whose variables separate", 1973.
+    """
+    (a,) = inputs
+    inside = -(x.mT @ g @ x.mT)
+    beside = (g.mT - a @ (x @ g.mT)) @ (x @ x.mT)
+    below = (x.mT @ x) @ (g.mT - (g.mT @ x) @ a)
+    return (inside + beside + below,)
+
+
 def of_orthogonal(x: Matrix, g: Matrix, inputs: Sequence[Matrix]) -> Sequence[Matrix]:
     """Q of a tall matrix."""
     (a,) = inputs
