@@ -92,6 +92,45 @@ def test_float_division_equals_numpy(name: str) -> None:
         assert_bits(Tensor(a).fmod(Tensor(b)), np.fmod(a, b))
 
 
+@pytest.mark.parametrize("name", FLOATS)
+def test_remainders_of_any_bits_are_exact_however_large_the_quotient(name: str) -> None:
+    dice = np.random.RandomState(4)
+    words = dice.randint(0, 2**16, (2, 4000, np.dtype(name).itemsize // 2)).astype("uint16")
+    a, b = words.reshape(2, -1).view(name)
+    limits = np.finfo(name)
+    ends = np.array(
+        [0.0, -0.0, 1, -1, 3, inf, -inf, nan, limits.max, limits.tiny, -limits.smallest_subnormal],
+        dtype=name,
+    )
+    small = dice.randint(1, 40, 500).astype(name)
+    multiples = small * np.arange(1, 501).astype(name)
+    below = np.nextafter(multiples, ends[0])
+    a = np.concatenate([a, np.repeat(ends, len(ends)), multiples, below])
+    b = np.concatenate([b, np.tile(ends, len(ends)), small, small])
+    with np.errstate(all="ignore"):
+        assert_bits(Tensor(a).fmod(Tensor(b)), np.fmod(a, b))
+        assert_bits(Tensor(a) % Tensor(b), a % b)
+        assert_bits(Tensor(a) // Tensor(b), a // b)
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e5m2", "float8_e4m3"])
+def test_remainders_of_narrow_floats_are_those_of_wider_ones(name: str) -> None:
+    dice = np.random.RandomState(5)
+    scales = 2.0 ** dice.randint(-14, 8, (2, 300))
+    a, b = (Tensor(x).cast(name) for x in dice.randn(2, 300) * scales)
+    with np.errstate(all="ignore"):
+        expected = np.fmod(a.double().numpy(), b.double().numpy())
+    assert_bits(a.fmod(b).double(), expected)
+
+
+@pytest.mark.parametrize("name", ["float32", "float64"])
+def test_the_slopes_of_a_remainder_are_one_and_minus_the_quotient(name: str) -> None:
+    x = Tensor([5.5, -5.5, 6.0, 2.0**60, 0.0, 2.0], dtype=name)
+    y = Tensor([2.0, 2.0, 3.0, 8.0, 3.0, inf], dtype=name)
+    slopes = [part.tolist() for part in (x % y).sum().gradient(x, y)]
+    assert slopes == [[1.0] * 6, [-2.0, 3.0, -2.0, -(2.0**57), 0.0, 0.0]]
+
+
 def test_bools_add_to_or_and_multiply_to_and() -> None:
     a, b = Tensor([True, True, False]), Tensor([True, False, False])
     assert (a + b).tolist() == [True, True, False]

@@ -177,7 +177,8 @@ class ArithmeticMethods(CastMethods):
     def mod(self, other: object, reverse: bool = False) -> Self:
         """The remainder of floor division: it has the sign of the divisor.
 
-        An integer modulo 0 is 0; a float modulo 0 is NaN.
+        An integer modulo 0 is 0; a float modulo 0 is NaN. Of floats it is exact, as in NumPy, but
+        for the rounding where the divisor is added.
 
         Example:
             >>> from tiny_tensor import Tensor
@@ -190,7 +191,7 @@ class ArithmeticMethods(CastMethods):
         return self._apply(make(Op.FLOORMOD, None, (a, b)))
 
     def fmod(self, other: object) -> Self:
-        """The remainder of truncating division: it has the sign of the dividend.
+        """The remainder of truncating division, exact: it has the sign of the dividend.
 
         Example:
             >>> from tiny_tensor import Tensor
