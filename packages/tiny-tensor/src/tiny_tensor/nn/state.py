@@ -16,6 +16,7 @@ from tiny_plugin import boundary
 from tiny_tensor.jit import Jitted
 from tiny_tensor.nn.archives import TensorIO, tar_extract, zip_extract
 from tiny_tensor.nn.driver import progress_bar
+from tiny_tensor.nn.gguf import gguf_load
 from tiny_tensor.nn.torch_files import torch_load
 from tiny_tensor.outside import FileName
 from tiny_tensor.realize import realize as realize_all
@@ -27,6 +28,7 @@ __all__ = [
     "TensorIO",
     "get_parameters",
     "get_state_dict",
+    "gguf_load",
     "load_state_dict",
     "safe_load",
     "safe_load_metadata",
