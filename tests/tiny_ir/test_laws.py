@@ -10,6 +10,7 @@ from tiny_ir import (
     Op,
     ParamArg,
     RangeArg,
+    RegisterArg,
     Rule,
     RuleSet,
     UOp,
@@ -158,6 +159,28 @@ def test_a_checker_looks_at_each_graph_once() -> None:
         for _ in range(3):
             simplify(n * 2 - n)
     assert len(checker.seen["sum_has_one_form"]) == 1
+
+
+def test_what_cannot_be_computed_leaves_room_for_what_can() -> None:
+    checker = FiringChecker(most=1)
+    effects = RuleSet((law(i + 0, i, "adding nothing"),))
+    place = make(Op.PARAM, dtypes.int32, (), ParamArg(0, 8, "cpu"))
+    whole = make(Op.ADD, None, (place, const(dtypes.int32, 0)))
+    n = variable("n", 0, 9)
+    with observing(checker):
+        rewrite(whole, effects)
+        rewrite(make(Op.ADD, None, (n, const(n.dtype, 0))), effects)
+    assert (len(checker.seen["adding_nothing"]), checker.computed["adding_nothing"]) == (2, 1)
+
+
+def test_accumulators_have_values() -> None:
+    total = make(Op.REGISTER, dtypes.int32, (), RegisterArg(0, ()))
+    other = make(Op.REGISTER, dtypes.uint32, (), RegisterArg(1, ()))
+    before = make(Op.LOAD, None, (total,))
+    with pytest.raises(LawError):
+        check_firing(before * 3, before + 3)
+    assert check_firing(before * 2, before + before) > 0
+    assert check_firing(before, make(Op.LOAD, None, (other,)).cast(dtypes.int32)) == 0
 
 
 def test_large_graphs_are_not_evaluated() -> None:

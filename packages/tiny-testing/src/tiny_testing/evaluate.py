@@ -29,7 +29,8 @@ def evaluate(node: UOp, environment: Mapping[UOp, Value]) -> Value:
         node: elementwise nodes, lanes, reductions over ranges, reads of storage.
         environment: values of RANGE, SPECIAL, VARIABLE, and of any other node that shall not be
             computed. What is read from storage need not be there: each element of each buffer
-            has a value of its own, drawn from the buffer and the offset.
+            has a value of its own, drawn from the buffer and the offset; an accumulator holds
+            one value all the time.
 
     Returns:
         The value, or a list with one value a lane.
@@ -71,7 +72,7 @@ def _sources_with_values(node: UOp) -> tuple[UOp, ...]:
             return node.src[1:]
         case Op.LOAD:
             address = node.src[0]
-            return (*address.src[1:], *node.src[1:]) if address.op is Op.INDEX else node.src[1:]
+            return (*address.src[1:], *node.src[1:]) if address.op is Op.INDEX else node.src
         case Op.AFTER:
             return node.src[:1]
         case _:
@@ -98,10 +99,14 @@ def _computed(node: UOp, sources: list[Value]) -> Value:
             return [lanes[at] for at in node.arg]
         case Op.AFTER:
             return sources[0]
+        case Op.REGISTER:
+            return _held(node)
         case Op.INDEX:
             return _read(node, node.src[0], sources, node.dtype)
         case Op.LOAD if node.src[0].op is Op.INDEX:
             return _loaded(node, sources)
+        case Op.LOAD if len(node.src) == 1:
+            return sources[0]
         case _:
             raise CannotEvaluateError(f"{node!r} has no value of its own")
 
@@ -147,6 +152,14 @@ def _read(index: UOp, storage: UOp, sources: list[Value], dtype: DType) -> Value
     return [
         _element(storage, row[:split], dtype) if all(row[split:]) else _zero(dtype) for row in rows
     ]
+
+
+def _held(register: UOp) -> Value:
+    """What an accumulator holds, whenever it is read: a rule must hold for equal values too."""
+    (lanes,) = register.arg.lanes or (0,)
+    if not lanes:
+        return _element(register, (0,), register.dtype)
+    return [_element(register, (lane,), register.dtype) for lane in range(lanes)]
 
 
 def _zero(dtype: DType) -> Value:
