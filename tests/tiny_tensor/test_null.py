@@ -269,6 +269,7 @@ def test_parts_are_read_and_written() -> None:
     x[1] = 3.0
     x[[0, 2]] = 4.0
     x[bools()] = 5.0
+    x[bools()] = floats(2)
     x[1:] += x[:-1]
     x.realize(*parts)
 

@@ -12,11 +12,13 @@ from tiny_ir import (
     IndexingError,
     Op,
     Shape,
+    ShapeError,
     Size,
     UOp,
     is_same_shape,
     make,
     product,
+    size_node,
 )
 from tiny_plugin import boundary, record
 from tiny_tensor.arrays import is_array
@@ -101,8 +103,15 @@ class IndexingMethods(GatheringMethods):
         Where tensors name a place several times, the last value stays; what is out of range is
         not written.
 
+        A mask that stands alone, beside slices, is never counted here. One value for all its places
+        needs no count. Where there are several, they are taken in order, and that they are as many
+        as the places is looked at when numbers are next read from the device; until then, values
+        that are too many are left out, and places for which there is none stay as they are. In a
+        captured or mapped function nobody looks.
+
         Raises:
-            ShapeError: the value does not broadcast to the part.
+            ShapeError: the value does not broadcast to the part; or, when numbers are read next,
+                there were not as many values as places.
             DTypeError: the value is a tensor of another dtype.
         """
         selection = self._selection(key, counts=False)
@@ -130,21 +139,45 @@ class IndexingMethods(GatheringMethods):
         part.assign(self._apply(written))
 
     def _masked(self, selection: Selection, value: UOp) -> UOp | None:
-        """The view with a value where a lone mask is true, if it is the same at all places."""
+        """The view with values where a mask is true; None where that is not alone."""
         mask = selection.mask
         if mask is None:
             return None
-        shape = selection.view.shape
+        view = selection.view
         (axis,) = selection.axes
-        missing = len(shape) - len(value.shape)
-        if missing < 0:
-            return None
-        sizes = (1,) * missing + value.shape
-        if not (isinstance(sizes[axis], int) and sizes[axis] == 1):
-            return None
-        whole = mask.reshape((*(1,) * axis, product(mask.shape), *(1,) * (len(shape) - axis - 1)))
-        chosen = (broadcast(whole, shape), broadcast(value.reshape(sizes), shape), selection.view)
-        return make(Op.WHERE, None, chosen)
+        places = product(mask.shape)
+        spread = (*view.shape[:axis], 1, *view.shape[axis + 1 :])
+        sizes = value.shape[max(0, len(value.shape) - len(spread)) :]
+        behind = len(spread) - axis
+        count = sizes[-behind] if len(sizes) >= behind else 1
+        wide = broadcast(value, (*spread[:axis], count, *spread[axis + 1 :]))
+        chosen = mask.reshape((places,))
+        if not isinstance(count, int) or count != 1:
+            ranks = self._apply(chosen).cumsum(0)
+            self._expect(ranks, count)
+            positions = ranks.uop - 1
+            order = [axis, *(at for at in range(len(view.shape)) if at != axis)]
+            found = wide.permute(order).index(positions)
+            wide = found.permute([order.index(at) for at in range(len(order))])
+            chosen = chosen & (ranks.uop <= size_node(count).cast(ranks.dtype))
+        whole = chosen.reshape((*(1,) * axis, places, *(1,) * (behind - 1)))
+        sources = (broadcast(whole, view.shape), broadcast(wide, view.shape), view)
+        return make(Op.WHERE, None, sources)
+
+    def _expect(self, ranks: Self, count: Size) -> None:
+        """Expect a mask to have `count` places; its ranks are how many there are up to each."""
+        session, length = self._session, ranks.shape[0]
+        if not isinstance(count, int) or not isinstance(length, int):
+            return
+        if count > length:
+            raise ShapeError(
+                f"cannot write {count} values where a mask of {length} elements is true.",
+                why="there is one value for each place that it has.",
+                fix="pass as many values as the mask has places, or one for all of them.",
+            )
+        if session.capture is None and length:
+            last = ranks.uop.shrink([(length - 1, length)]).reshape(())
+            session.expectations.expect(self, last, count)
 
     def _selection(self, key: object, *, counts: bool = True) -> Selection:
         """What a key chooses; without `counts` the positions of masks are left out."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING
 from tiny_ir import Op, RunError, UOp, make
 from tiny_plugin import Memory
 from tiny_tensor.canonical import canonical_of
+from tiny_tensor.expectations import check
 from tiny_tensor.pending import Pending, pending_of
 from tiny_tensor.schedule_cache import ScheduleCache
 from tiny_tensor.session import Session
@@ -30,6 +32,7 @@ def realize(tensors: Sequence[TensorCore], session: Session) -> None:
         return
     with session.lock:
         done: dict[UOp, UOp] = {}
+        tensors = (*tensors, *session.expectations.tensors())
         wanted = {session.finished.resolve(tensor.whole, done): tensor.device for tensor in tensors}
         compute(wanted, session)
 
@@ -124,11 +127,19 @@ def upload(
 
 
 def read_bytes(tensor: TensorCore, session: Session) -> tuple[bytearray, tuple[int, ...]]:
-    """The elements of a tensor in row-major order, and its shape in numbers."""
+    """The elements of a tensor in row-major order, and its shape in numbers.
+
+    Raises:
+        ShapeError: as many values were written through a mask as it has no places.
+    """
     if session.capture is not None:
         session.capture.reads(tensor)
     with session.lock:
         realize((tensor,), session)
+        fault = session.expectations.take(tensor.device)
+        if fault is not None and session.capture is None:
+            data, _ = read_bytes(fault, session)
+            check(int.from_bytes(data, sys.byteorder))
         shape = concrete_shape(tensor.shape)
         memory = rows_of(tensor.uop, tensor.device, session)
         data = bytearray(memory.nbytes)

@@ -24,6 +24,7 @@ from tiny_plugin import (
 from tiny_tensor import settings
 from tiny_tensor.counters import Counters
 from tiny_tensor.custom_gradients import CustomGradients
+from tiny_tensor.expectations import Expectations
 from tiny_tensor.finished import Finished
 from tiny_tensor.history import History
 from tiny_tensor.launch_values import bound
@@ -108,6 +109,7 @@ class Session:
         self.unwritten: WeakSet[UOp] = WeakSet()
         self.history = History()
         self.custom_gradients = CustomGradients()
+        self.expectations = Expectations()
         self._live: dict[int, ref[TensorCore]] = {}
         # Identities are unique in the process, since nodes are.
         self._number = int.from_bytes(os.urandom(4), "little")
