@@ -136,12 +136,32 @@ def ranked(sheet: Sheet) -> None:
     sheet.output(result(loop(1, step, [full(int32, 0, (8,))], [counted]), 0))
 
 
+def running_rows(sheet: Sheet) -> None:
+    step, columns = steps(1, 20), sheet.memory(integers(3, 20)).permute((1, 0))
+    following = state(1, 0, (3,), int32) + columns.index(step)
+    sums = scan(1, step, [full(int32, 0, (3,))], [following], [following])
+    sheet.output(result(sums, 1).permute((1, 0)))
+
+
+def placed(sheet: Sheet) -> None:
+    """A pass of a radix sort in each of two rows: keys go to the next place of their digit."""
+    step, row = steps(1, 8), counting(2)
+    free, sorted_ = state(1, 0, (2, 4), int32), state(1, 1, (2, 8), int32)
+    key = sheet.memory(integers(2, 8)).permute((1, 0)).index(step)
+    at = make(Op.INDEX, None, (free, row, key & 3))
+    moved = make(Op.SCATTER, None, (free, at + 1, row, key & 3))
+    stored = make(Op.SCATTER, None, (sorted_, key, row, at.maximum(0).minimum(7)))
+    starts = sheet.memory(np.array([[0, 2, 4, 6], [0, 1, 5, 6]], np.int32))
+    sheet.output(result(loop(1, step, [starts, full(int32, 0, (2, 8))], [moved, stored]), 1))
+
+
 GRAPHS: Mapping[str, Callable[[Sheet], None]] = {
     build.__name__: build
     for build in (
         *(elementwise, transposed, in_place, reversed_rows, rows_summed, columns_summed),
         *(all_summed, product, product_transposed, images, pooled, folded, two_reductions),
         *(centered, gathered, scattered, one_hot, running, turning, ranked),
+        *(running_rows, placed),
     )
 }
 

@@ -33,7 +33,7 @@ GRAPHS: dict[str, Callable[[], Sheet]] = {
         name: lambda name=name: sheet_of(name)
         for name in (
             *("elementwise", "transposed", "rows_summed", "product", "pooled", "one_hot"),
-            *("gathered", "scattered", "running", "turning", "ranked"),
+            *("gathered", "scattered", "running", "running_rows", "turning", "ranked", "placed"),
         )
     },
     **{build.__name__: lambda build=build: _built(build) for build in (softmaxed, normalized)},

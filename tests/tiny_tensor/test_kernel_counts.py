@@ -87,7 +87,7 @@ def test_work_grows_with_the_size(name: str, session: Session) -> None:
 
 @pytest.mark.parametrize("name", ["sort", "argsort", "topk"])
 def test_sorting_takes_n_log_squared_n_steps(name: str, session: Session) -> None:
-    """Below 2048 all pairs are compared, which is less to launch."""
+    """Below 1025 all pairs are compared, which is less to launch."""
     work = []
     sizes = (2**12, 2**14)
     for size in sizes:

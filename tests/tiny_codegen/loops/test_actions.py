@@ -24,6 +24,7 @@ from tiny_codegen.loops.actions import (
 )
 from tiny_codegen.loops.legality import ActionError
 from tiny_codegen.loops.ranges import ranges_of
+from tiny_codegen.loops.steps import peel_steps, split_steps, vectorize_steps
 from tiny_ir import AxisKind, Op, UOp, const, rebuild, toposort, verify
 from tiny_plugin import ExtraStage, Launch, Options, Program, Schedule, Step, Target, replace
 
@@ -88,9 +89,20 @@ def random_pack(draw: Draw, root: UOp) -> UOp:
     return pack(root, load, axes) if axes else root
 
 
+def random_steps(draw: Draw, root: UOp) -> UOp:
+    act = draw.choice((split_steps, peel_steps))
+    steps = [axis for axis in ranges_of(root) if axis.arg.kind is SERIAL]
+    return act(root, draw.choice(steps), draw.randint(2, 5))[0] if steps else root
+
+
+def random_prefixes(draw: Draw, root: UOp) -> UOp:
+    return vectorize_steps(root, some_axis(draw, root))
+
+
 ACTIONS: tuple[Callable[[Draw, UOp], UOp], ...] = (
     *(random_split, random_peel, random_shift, random_merge, random_reorder),
     *(random_vectorize, random_unroll, random_parallelize, random_pack),
+    *(random_steps, random_prefixes),
 )
 
 

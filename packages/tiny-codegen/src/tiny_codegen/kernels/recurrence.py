@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tiny_codegen.kernels.places import Place
+from tiny_codegen.kernels.rows_apart import are_rows_apart, nodes_of_body
 from tiny_codegen.kernels.views import TRUE, flat_offset
 from tiny_ir import (
     ELEMENTWISE,
@@ -93,6 +94,7 @@ class Recurrence:
         outputs: what it stores at each step, each with the loops over its elements.
         goes_on: the bool under which the next step is taken, or None.
         is_pointwise: each element depends on the states at its own position only.
+        apart: loops around the steps, over parts of the states that do not depend on each other.
         held: for each state what to read it through, while the kernel is built.
     """
 
@@ -101,6 +103,7 @@ class Recurrence:
     outputs: tuple[tuple[UOp, tuple[UOp, ...]], ...]
     goes_on: UOp | None
     is_pointwise: bool
+    apart: tuple[UOp, ...]
     held: dict[int, UOp] = field(default_factory=dict)
 
     @staticmethod
@@ -114,10 +117,14 @@ class Recurrence:
         body = (*following, *outputs) if goes_on is None else (*following, *outputs, goes_on)
         shapes = {value.shape for value in (*initial, *body)}
         is_pointwise = len(shapes) == 1 and _is_pointwise(body, arg.number)
-        shared = new_ranges(initial[0].shape, AxisKind.LOOP) if is_pointwise else ()
+        apart: tuple[UOp, ...] = ()
+        if is_pointwise:
+            apart = new_ranges(initial[0].shape, AxisKind.LOOP)
+        elif goes_on is None and are_rows_apart(initial, body, arg.number):
+            apart = new_ranges(initial[0].shape[:1], AxisKind.LOOP)
 
         def ranges_of(value: UOp) -> tuple[UOp, ...]:
-            return shared if is_pointwise else new_ranges(value.shape, AxisKind.LOOP)
+            return (*apart, *new_ranges(value.shape[len(apart) :], AxisKind.LOOP))
 
         states = tuple(
             State(
@@ -127,12 +134,12 @@ class Recurrence:
                 ranges_of(start),
                 ranges_of(start),
                 ranges_of(start),
-                _update_of(after, arg.number, position, new_ranges),
+                _update_of(after, arg.number, position, apart, new_ranges),
             )
             for position, (start, after) in enumerate(zip(initial, following, strict=True))
         )
         outs = tuple((value, ranges_of(value)) for value in outputs)
-        return Recurrence(node, states, outs, goes_on, is_pointwise)
+        return Recurrence(node, states, outs, goes_on, is_pointwise, apart)
 
     @property
     def step(self) -> UOp:
@@ -186,24 +193,29 @@ class Recurrence:
         return self.inside(self.states[0].ranges if self.is_pointwise else ())
 
 
-def _update_of(following: UOp, number: int, position: int, new_ranges: NewRanges) -> Update | None:
+def _update_of(
+    following: UOp, number: int, position: int, apart: tuple[UOp, ...], new_ranges: NewRanges
+) -> Update | None:
     if following.op is not Op.SCATTER:
         return None
     base, value, *positions = following.src
     if base.op is not Op.STATE or base.arg[:2] != (number, position):
         return None
     depth = max(len(source.shape) for source in positions)
-    ranges = new_ranges(value.shape[:depth], AxisKind.SERIAL)
+    ranges = (*apart, *new_ranges(value.shape[len(apart) : depth], AxisKind.SERIAL))
     ranges += new_ranges(value.shape[depth:], AxisKind.LOOP)
-    sources = tuple(new_ranges(source.shape, AxisKind.LOOP) for source in (value, *positions))
+    sources = tuple(
+        (*apart[: len(source.shape)], *new_ranges(source.shape[len(apart) :], AxisKind.LOOP))
+        for source in (value, *positions)
+    )
     return Update(value, tuple(positions), following.arg, sources, ranges)
 
 
 def _is_pointwise(body: Sequence[UOp], number: int) -> bool:
     """Whether the states are read only at the position that is computed."""
     reaches: dict[UOp, bool] = {}
-    for node in toposort(body):
-        inside = [source for source in node.src if reaches[source]]
+    for node in nodes_of_body(body, number):
+        inside = [source for source in node.src if reaches.get(source)]
         reaches[node] = bool(inside) or (node.op is Op.STATE and node.arg.number == number)
         if inside and node.op not in ELEMENTWISE and not _is_lookup(node, reaches):
             return False

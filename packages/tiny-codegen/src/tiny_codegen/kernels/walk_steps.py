@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tiny_codegen.buffers import memory_of
 from tiny_codegen.kernels.recurrence import Element, NewMemory, Recurrence, State, Update
 from tiny_codegen.kernels.views import TRUE, elements_of, flat_offset
 from tiny_ir import (
@@ -35,6 +36,7 @@ from tiny_ir import (
     make,
     simplify,
     size_node,
+    toposort,
 )
 
 
@@ -111,12 +113,13 @@ class _Walk:
         return [make(Op.END, None, (*done, *loops))] if loops else done
 
     def with_arrays(self) -> Sequence[UOp]:
-        """One loop over the steps, around loops over the elements."""
+        """One loop over the steps, around loops over the elements that may meet each other."""
         recurrence = self.recurrence
+        apart = _loops(recurrence.apart)
         states = [state for state in recurrence.states if 0 not in state.shape]
         memory = {state.position: self._memory(state) for state in recurrence.states}
         starts = [
-            _written(
+            self._written(
                 memory[state.position],
                 state.initial_ranges,
                 state.shape,
@@ -132,21 +135,25 @@ class _Walk:
         go, first = self._condition(flag, starts)
         first += self._stored_outputs()
         updates = [state.update for state in states if state.update is not None]
-        kept = {update: self._kept(update, first, len(states) == 1) for update in updates}
+        reads: dict[UOp, None] = {}
+        kept = {update: self._kept(update, first, reads, len(states) == 1) for update in updates}
         replaced = {
             state.position: self._computed(state, go, first)
             for state in states
             if state.update is None
         }
-        held = {position: array.after(*first) for position, array in recurrence.held.items()}
+        before = (*first, *reads)
+        held = {position: array.after(*before) for position, array in recurrence.held.items()}
         second = [
             self._updated(held[state.position], state, kept[state.update], go)
             if state.update is not None
-            else _copied(held[state.position], replaced[state.position], state, first)
+            else self._copied(held[state.position], replaced[state.position], state, first)
             for state in states
         ]
         effects = second or first
-        return [make(Op.END, None, (*effects, recurrence.step))] if effects else []
+        if not effects:
+            return []
+        return [make(Op.END, None, (*effects, recurrence.step)).end(*apart)]
 
     def _condition(self, flag: UOp | None, starts: Sequence[UOp]) -> tuple[UOp | None, list[UOp]]:
         """The bool under which the states change in this step, and effects that remember it."""
@@ -168,32 +175,48 @@ class _Walk:
         if go is not None:
             current = recurrence.held[state.position]
             following = go.where(following, current.index(flat_offset(state.ranges, state.shape)))
-        first.append(_written(staging, state.ranges, state.shape, following))
+        first.append(self._written(staging, state.ranges, state.shape, following))
         return staging
 
-    def _kept(self, update: Update, first: list[UOp], is_alone: bool) -> list[UOp]:
+    def _kept(
+        self, update: Update, first: list[UOp], reads: dict[UOp, None], is_alone: bool
+    ) -> list[UOp]:
         """New elements and their positions, so that no update changes what another one needs.
 
-        One element is kept in a register, several in memory. Where one element of the only state
-        changes, neither is needed: all of it is read before it is written.
+        Several elements are kept in memory. One is a value, for which every write waits that it
+        has read what it needs; one that sums up elements is kept in a register.
         """
         values = [self.element(*at) for at in self.recurrence.places_of(update)]
-        if is_alone and not _loops(update.ranges):
+        below = toposort(values)
+        is_one = not self._inner(update.ranges)
+        if is_one and (is_alone or all(node.op is not Op.REDUCE for node in below)):
+            if not is_alone:
+                reads.update(dict.fromkeys(self._reads(below)))
             return values
         kept: list[tuple[UOp, UOp | None]] = []
         for value, source, ranges in zip(values, update.sources, update.source_ranges, strict=True):
-            if not _loops(ranges):
+            if not self._inner(ranges):
                 register = self._register(value.dtype)
                 first.append(register.after(self.recurrence.step).store(value))
                 kept.append((register, None))
                 continue
             staging = self.new_memory(value.dtype, elements_of(source.shape))
-            first.append(_written(staging, ranges, source.shape, value))
+            first.append(self._written(staging, ranges, source.shape, value))
             stored_ranges = update.ranges[: len(source.shape)]
             kept.append((staging, flat_offset(stored_ranges, source.shape)))
         return [
             _loaded(memory, *first) if offset is None else memory.after(*first).index(offset)
             for memory, offset in kept
+        ]
+
+    def _reads(self, nodes: Sequence[UOp]) -> list[UOp]:
+        """The elements of states that are read among these nodes."""
+        states = {memory_of(array) for array in self.recurrence.held.values()}
+        written = {node.src[0] for node in nodes if node.op is Op.STORE}
+        return [
+            node
+            for node in nodes
+            if node.op is Op.INDEX and memory_of(node) in states and node not in written
         ]
 
     def _updated(self, memory: UOp, state: State, kept: list[UOp], go: UOp | None) -> UOp:
@@ -212,7 +235,7 @@ class _Walk:
         address = memory.index(at) if valid is TRUE else memory.index(at, valid)
         if update.combine is not None:
             value = make(update.combine, None, (address, value))
-        return address.store(value).end(*_loops(update.ranges))
+        return address.store(value).end(*self._inner(update.ranges))
 
     def _stored_outputs(self) -> list[UOp]:
         """Store the outputs of a step."""
@@ -233,8 +256,21 @@ class _Walk:
                 .index(offset)
                 .store(self.element(value, recurrence.inside(ranges)))
             )
-            effects.append(stored if recurrence.is_pointwise else stored.end(*_loops(ranges)))
+            effects.append(stored.end(*self._inner(ranges)))
         return effects
+
+    def _copied(self, memory: UOp, staging: UOp, state: State, first: Sequence[UOp]) -> UOp:
+        offset = flat_offset(state.copy_ranges, state.shape)
+        value = staging.after(*first).index(offset)
+        return self._written(memory, state.copy_ranges, state.shape, value)
+
+    def _written(self, memory: UOp, ranges: tuple[UOp, ...], shape: Shape, value: UOp) -> UOp:
+        stored = memory.index(flat_offset(ranges, shape)).store(value)
+        return stored.end(*self._inner(ranges))
+
+    def _inner(self, ranges: tuple[UOp, ...]) -> tuple[UOp, ...]:
+        """Loops over elements inside of the steps."""
+        return tuple(axis for axis in _loops(ranges) if axis not in self.recurrence.apart)
 
     def _memory(self, state: State) -> UOp:
         known = self.results.get(state.position)
@@ -249,16 +285,6 @@ class _Walk:
 
 def _loaded(register: UOp, *after: UOp) -> UOp:
     return make(Op.LOAD, None, (register.after(*after),))
-
-
-def _copied(memory: UOp, staging: UOp, state: State, first: Sequence[UOp]) -> UOp:
-    offset = flat_offset(state.copy_ranges, state.shape)
-    value = staging.after(*first).index(offset)
-    return _written(memory, state.copy_ranges, state.shape, value)
-
-
-def _written(memory: UOp, ranges: tuple[UOp, ...], shape: Shape, value: UOp) -> UOp:
-    return memory.index(flat_offset(ranges, shape)).store(value).end(*_loops(ranges))
 
 
 def _loops(ranges: tuple[UOp, ...]) -> tuple[UOp, ...]:

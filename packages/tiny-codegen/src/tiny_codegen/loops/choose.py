@@ -51,8 +51,10 @@ def choose(root: UOp, target: Target, options: Options) -> tuple[UOp, tuple[str,
 
 
 def _choose_lanes(root: UOp, target: Target, applied: list[str]) -> UOp:
-    chosen = choose_lanes(root, target)
-    return root if chosen is None else _vectorized(root, *chosen, applied)
+    """Make lanes of an axis, and of others in loops beside it."""
+    while (chosen := choose_lanes(root, target)) is not None:
+        root = _vectorized(root, *chosen, applied)
+    return root
 
 
 def _merged(root: UOp, applied: list[str]) -> UOp:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from tiny_codegen.loops.accesses import stride
+from tiny_codegen.loops.legality import LANES
 from tiny_codegen.loops.order_axes import READ_AGAIN
 from tiny_codegen.loops.ranges import ranges_of, size_of_axis
 from tiny_codegen.loops.steps import may_be_prefixes
@@ -13,28 +14,39 @@ from tiny_codegen.program.widen_memory import WIDEST_STEP
 from tiny_ir import AxisKind, Op, UOp, toposort
 from tiny_plugin import Target
 
+_WALKED = (AxisKind.LOOP, AxisKind.REDUCE, AxisKind.SERIAL)
 FEWEST_LANES = 4
 """Fewer lanes than this are not worth a wide value."""
 GATHER_COST = 1.5
 """What one lane of a lane-by-lane access costs beside a scalar access."""
 STEP_COST = 2.0
 """What one doubling of prefixes costs: moving lanes, and combining them."""
+MOST_SIDE_BY_SIDE = 4
+"""Registers to a wide value of a recurrence: enough to read whole pages of memory in few visits."""
+CHEAP_BODY = 8
+"""Operations of a step up to which it waits for memory, not for arithmetic."""
 HORIZONTAL_COST = 8.0
 """What combining the lanes of one accumulator costs, in wide operations."""
 
 
 def choose_lanes(root: UOp, target: Target) -> tuple[UOp, int] | None:
-    """The axis to make wide and how many lanes it should have, or None to stay scalar."""
+    """The axis to make wide and how many lanes it should have, or None to stay scalar.
+
+    What has lanes already, and what is around it, gets no others.
+    """
     if target.form != "wide" or not target.vector_nbytes:
         return None
     widest = max((node.dtype.nbytes for node in toposort((root,)) if node.dtype.nbytes), default=1)
     most = target.vector_nbytes[0] // widest
     sites = sites_of(root)
+    taken = {axis for site in sites if _has_lanes(site) for axis in site.scope}
+    if all(_has_lanes(site) for site in sites):
+        return None
     packs = any(space.name == "scratch" for space in target.spaces)
     best: tuple[float, UOp, int] | None = None
     for axis in ranges_of(root):
         size = size_of_axis(axis)
-        if size is None or axis.arg.kind not in (AxisKind.LOOP, AxisKind.REDUCE, AxisKind.SERIAL):
+        if size is None or axis in taken or axis.arg.kind not in _WALKED:
             continue
         lanes = most
         while lanes > size:
@@ -47,10 +59,38 @@ def choose_lanes(root: UOp, target: Target) -> tuple[UOp, int] | None:
         cost = waste * sum(_site_cost(root, site, axis, lanes, packs=packs) for site in sites)
         if best is None or cost <= best[0]:
             best = (cost, axis, lanes)
-    scalar = sum(site.iterations * (site.operations + len(site.loads)) for site in sites)
+    scalar = sum(
+        site.iterations * (site.operations + len(site.loads) + (site.node.op is Op.STORE))
+        for site in sites
+    )
     if best is None or best[0] >= scalar:
         return None
-    return best[1], best[2]
+    return best[1], best[2] * _registers_side_by_side(root, sites, best[1], best[2])
+
+
+def _has_lanes(site: Site) -> bool:
+    return any(axis.arg.kind in LANES for axis in site.scope)
+
+
+def _registers_side_by_side(root: UOp, sites: list[Site], axis: UOp, lanes: int) -> int:
+    """How many registers each wide value of a recurrence takes.
+
+    Where every step reads memory at another place, a longer stretch of it is read at a time.
+    """
+    steps = [one for one in ranges_of(root) if one.arg.kind is AxisKind.SERIAL]
+    loads = [load for site in sites for load in site.loads]
+    if axis.arg.kind is not AxisKind.LOOP or len(steps) != 1:
+        return 1
+    if not any(node.op is Op.REGISTER for node in toposort((root,))):
+        return 1
+    if sum(site.operations for site in sites) > CHEAP_BODY or any(
+        stride(load.src[1], axis) != 1 or stride(load.src[1], steps[0]) in (0, 1, -1)
+        for load in loads
+    ):
+        return 1
+    size = size_of_axis(axis) or 1
+    factors = [f for f in range(MOST_SIDE_BY_SIDE, 0, -1) if size % (f * lanes) == 0]
+    return factors[0] if factors else 1
 
 
 def _site_cost(root: UOp, site: Site, axis: UOp, lanes: int, *, packs: bool) -> float:
@@ -68,7 +108,9 @@ def _site_cost(root: UOp, site: Site, axis: UOp, lanes: int, *, packs: bool) -> 
             again = _reads_again(root, load) if packs and site.node.op is Op.REDUCE else 1
             gather = lanes * GATHER_COST
             cost += 1 + gather / again if again >= READ_AGAIN else gather
-    if site.node.op is Op.STORE and is_wide:
+    if site.node.op is Op.STORE and not is_wide:
+        cost += 1
+    elif site.node.op is Op.STORE:
         address = site.node.src[0]
         step = stride(address.src[1], axis) if address.op is Op.INDEX else 1
         cost += 1 if step == 1 else lanes * GATHER_COST

@@ -9,7 +9,7 @@ from tiny_codegen.loops.ranges import size_of_axis
 from tiny_codegen.scopes import scopes_of
 from tiny_ir import ArgumentError, AxisKind, Op, UOp, toposort
 
-LANES = (AxisKind.LANE, AxisKind.REDUCE_LANE)
+LANES = (AxisKind.LANE, AxisKind.REDUCE_LANE, AxisKind.SCAN_LANE)
 _WALKED = (AxisKind.LOOP, AxisKind.REDUCE)
 
 
@@ -110,7 +110,8 @@ def check_together(root: UOp, outer: UOp, inner: UOp) -> None:
 
 def check_pack(root: UOp, load: UOp, axes: Sequence[UOp]) -> None:
     """A copy holds what its readers ask for: nothing writes it, and no lane stays outside."""
-    if any(axis.arg.kind in (AxisKind.SERIAL, AxisKind.THREAD) for axis in axes):
+    turns = (AxisKind.SERIAL, AxisKind.SCAN_LANE, AxisKind.THREAD)
+    if any(axis.arg.kind in turns for axis in axes):
         raise refused("pack along steps or workers", "each has a turn of its own")
     nodes = toposort((root,))
     if memory_of(load) in stored_to(nodes):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tiny_codegen.buffers import loaded_from, memory_of, stored_to
-from tiny_codegen.loops.legality import ActionError, known_size, refused
-from tiny_codegen.loops.ranges import axis, next_number, replace_range, with_kind
+from tiny_codegen.loops.legality import LANES, ActionError, known_size, refused
+from tiny_codegen.loops.ranges import axis as new_axis
+from tiny_codegen.loops.ranges import next_number, replace_range, with_kind
 from tiny_codegen.own_loops import FreeNumbers, with_own_loops
 from tiny_codegen.prefixes import prefixes_along
 from tiny_codegen.scopes import scopes_of
@@ -20,8 +21,8 @@ def split_steps(root: UOp, step: UOp, factor: int) -> tuple[UOp, UOp, UOp]:
     size = _known_steps(step, "split")
     if factor < 1 or size % factor:
         raise refused(f"split {size} steps by {factor}", "the factor must divide their number")
-    outer = axis(step.arg.number, size // factor, AxisKind.SERIAL)
-    inner = axis(next_number(root), factor, AxisKind.SERIAL)
+    outer = new_axis(step.arg.number, size // factor, AxisKind.SERIAL)
+    inner = new_axis(next_number(root), factor, AxisKind.SERIAL)
     return replace_range(root, step, outer * factor + inner, (outer, inner)), outer, inner
 
 
@@ -45,8 +46,8 @@ def peel_steps(root: UOp, step: UOp, factor: int) -> tuple[UOp, UOp, UOp]:
     if end.src[-2].op is Op.RANGE:
         raise refused("peel steps among other loops", "both parts would be inside of these")
     numbers = FreeNumbers.of(root)
-    main = axis(numbers.another(step).arg.number, size - rest, AxisKind.SERIAL)
-    tail = axis(numbers.another(step).arg.number, rest, AxisKind.SERIAL)
+    main = new_axis(numbers.another(step).arg.number, size - rest, AxisKind.SERIAL)
+    tail = new_axis(numbers.another(step).arg.number, rest, AxisKind.SERIAL)
     first = replace_range(end, step, main, (main,))
     effects = make(Op.SINK, None, end.src[:-1])
     copy = with_own_loops(effects, (step,), numbers)
@@ -63,9 +64,11 @@ def vectorize_steps(root: UOp, step: UOp) -> UOp:
     nodes = toposort((root,))
     scopes = scopes_of(nodes)
     for node in nodes:
+        if node.op is Op.END and step in node.src[1:] and _is_around(step, node):
+            raise refused("vectorize around other steps", "these come first")
         if step not in scopes[node]:
             continue
-        if any(a.arg.kind.value.endswith("lane") for a in scopes[node]):
+        if any(axis.arg.kind in LANES for axis in scopes[node]):
             raise refused("vectorize inside of lanes", "a wide value has one axis")
         if node.op is Op.RANGE and node is not step:
             raise refused("vectorize around another size", "lanes take turns together")
@@ -75,6 +78,11 @@ def vectorize_steps(root: UOp, step: UOp) -> UOp:
     if prefixes_along(root, step) is None:
         raise refused("vectorize these steps", "their states are not combined associatively")
     return with_kind(root, step, AxisKind.SCAN_LANE)
+
+
+def _is_around(step: UOp, end: UOp) -> bool:
+    """Whether another loop that an END closes stands inside of the steps."""
+    return any(a.op is Op.RANGE and a.arg.number > step.arg.number for a in end.src)
 
 
 def may_be_prefixes(root: UOp, step: UOp) -> bool:

@@ -45,7 +45,7 @@ def sites_of(root: UOp) -> list[Site]:
     sites: list[Site] = []
     for node in nodes:
         if node.op is Op.STORE:
-            scope = scopes[node.src[1]] | around.get(node, frozenset())
+            scope = scopes[node] | around.get(node, frozenset())
             sites.append(_site(node, node.src[1], scope))
         elif node.op is Op.REDUCE and len(node.src) > 1:
             sites.append(_site(node, node.src[0], scopes[node.src[0]]))
