@@ -377,3 +377,15 @@ def test_in_this_process_nothing_is_checked() -> None:
 
     assert boundary(function) is function
     assert boundary(functools) is functools
+
+
+def test_an_operator_may_decline() -> None:
+    def __add__(other: object) -> int:  # noqa: N807
+        return NotImplemented
+
+    def add(other: object) -> int:
+        return NotImplemented  # type: ignore[no-any-return]
+
+    assert checked_function(__add__)(1) is NotImplemented
+    with pytest.raises(BoundaryError):
+        checked_function(add)(1)

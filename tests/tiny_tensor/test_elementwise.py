@@ -398,3 +398,13 @@ def test_a_tensor_is_hashed_by_identity() -> None:
 def test_the_magnitude_of_an_operator_is_that_of_numpy(name: str) -> None:
     values = numbers(name)
     assert_bits(abs(Tensor(values)), abs(values))
+
+
+def test_nothing_and_texts_are_told_apart_by_identity() -> None:
+    x = Tensor([1, 2])
+    assert ((x == None) is False, (x != None) is True) == (True, True)  # noqa: E711
+    assert ((None == x) is False, (x == "auto") is False, (x != "auto") is True) == (True,) * 3  # noqa: E711
+    with pytest.raises(ArgumentTypeError, match="NoneType"):
+        x.eq(None)
+    with pytest.raises(ArgumentTypeError):
+        _ = x < None

@@ -68,12 +68,15 @@ def checked_function(
     """
     place = owner or f"{function.__module__}.{function.__qualname__}"
     border = _Border(place, hints_of or function, hints_of is not None, self_type)
+    is_operator = function.__name__.startswith("__")
 
     @functools.wraps(function)
     def check(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         border.check_arguments(args, kwargs)
         result = function(*args, **kwargs)
-        border.check("return value", "return", result)
+        # An operator says so that the other side may know; no annotation can.
+        if result is not NotImplemented or not is_operator:
+            border.check("return value", "return", result)
         return result
 
     return check

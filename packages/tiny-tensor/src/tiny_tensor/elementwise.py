@@ -225,10 +225,10 @@ class ElementwiseMethods(ComparisonMethods):
 
     # A comparison builds a tensor, where Python's own type promises a bool.
     def __eq__(self, other: object) -> Self:  # type: ignore[override]
-        return self.eq(other)
+        return NotImplemented if _is_no_array(other) else self.eq(other)
 
     def __ne__(self, other: object) -> Self:  # type: ignore[override]
-        return self.ne(other)
+        return NotImplemented if _is_no_array(other) else self.ne(other)
 
     __hash__ = object.__hash__
 
@@ -269,3 +269,8 @@ class ElementwiseMethods(ComparisonMethods):
 
     def __irshift__(self, other: object) -> Self:
         return self.assign(self.rshift(other))
+
+
+def _is_no_array(other: object) -> bool:
+    """Whether something is told apart by identity: `x == None` is False, as a Python bool."""
+    return other is None or isinstance(other, str)
