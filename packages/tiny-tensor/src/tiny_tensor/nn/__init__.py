@@ -1,6 +1,6 @@
-"""Networks: layers, optimizers, and the state of a model."""
+"""Networks: layers, optimizers, the state of a model, and pictures to train with."""
 
-from tiny_tensor.nn import optim, state
+from tiny_tensor.nn import datasets, optim, state
 from tiny_tensor.nn.convolution import Conv1d, Conv2d, ConvTranspose1d, ConvTranspose2d
 from tiny_tensor.nn.linear import Embedding, Linear
 from tiny_tensor.nn.norms import (
@@ -31,6 +31,7 @@ __all__ = [
     "LayerNorm2d",
     "Linear",
     "RMSNorm",
+    "datasets",
     "optim",
     "state",
 ]

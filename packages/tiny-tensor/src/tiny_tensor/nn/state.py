@@ -15,6 +15,7 @@ from tiny_ir import DType, FileFormatError, ShapeError, StateError, dtypes
 from tiny_plugin import boundary
 from tiny_tensor.jit import Jitted
 from tiny_tensor.nn.archives import TensorIO, tar_extract, zip_extract
+from tiny_tensor.nn.content import fs_load, fs_store
 from tiny_tensor.nn.driver import progress_bar
 from tiny_tensor.nn.gguf import gguf_load
 from tiny_tensor.nn.torch_files import torch_load
@@ -26,6 +27,8 @@ from tiny_tensor.tensor import Tensor
 
 __all__ = [
     "TensorIO",
+    "fs_load",
+    "fs_store",
     "get_parameters",
     "get_state_dict",
     "gguf_load",
