@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tiny_ir import ShapeError, SizeError
+from tiny_ir import ShapeError, SizeError, dtypes
 from tiny_tensor import Tensor, Variable
 
 pytestmark = pytest.mark.usefixtures("session")
@@ -77,3 +77,23 @@ def test_what_must_be_known_is_named() -> None:
         part.split(2)
     with pytest.raises(SizeError, match="cannot carry"):
         part.cumsum(1)
+
+
+FAR = 1 << 33
+"""Elements of tensors that fit no memory: what is read of them is computed."""
+
+
+def test_elements_far_away_are_computed() -> None:
+    x = Tensor.arange(FAR)
+    assert (x.dtype, x.size, x.nbytes()) == (dtypes.int64, FAR, 8 * FAR)
+    assert x[FAR - 2 :].tolist() == [FAR - 2, FAR - 1]
+    assert x.reshape(1 << 17, 1 << 16)[-1, ::-1][:2].tolist() == [FAR - 1, FAR - 2]
+    n = Variable("n", 1, FAR).bind(FAR - 2)
+    assert (x[n:][:2].tolist(), x[:n].max_shape) == ([FAR - 2, FAR - 1], (FAR,))
+
+
+def test_positions_far_away_have_64_bits() -> None:
+    x = Tensor.zeros(FAR)
+    found = [x.argmax(), x.cummax()[1], x.argsort(), x.topk(1)[1], x.searchsorted(Tensor([1.0]))]
+    found.append(x.reshape(1, 1, FAR).max_pool2d((2,), return_indices=True)[1])
+    assert {positions.dtype for positions in found} == {dtypes.int64}

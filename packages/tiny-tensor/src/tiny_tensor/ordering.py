@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from tiny_ir import Op, UOp, const, dtypes, make
 from tiny_tensor.broadcast import broadcast
+from tiny_tensor.positions import position_dtype
 from tiny_tensor.scan import at_step, scan
 from tiny_tensor.triangles import counting
 
@@ -54,7 +55,9 @@ def ordered_key(node: UOp, *, descending: bool) -> UOp:
 
 
 def order_of_rows(keys: UOp) -> UOp:
-    """The positions of the keys of each row, in ascending order of the keys: int32, (rows, n).
+    """The positions of the keys of each row, in ascending order of the keys: (rows, n).
+
+    They are int32, or int64 where they do not fit.
 
     Args:
         keys: unsigned integers, (rows, n).
@@ -73,7 +76,8 @@ def _positions(keys: UOp) -> UOp:
     """0, 1, 2, ... in each row."""
     rows, length = keys.shape
     assert isinstance(length, int)
-    return broadcast(counting(length).cast(dtypes.int32).reshape((1, length)), (rows, length))
+    along = counting(length).cast(position_dtype(length)).reshape((1, length))
+    return broadcast(along, (rows, length))
 
 
 def _ranks_by_counting(keys: UOp) -> UOp:
@@ -133,7 +137,9 @@ def _starts_of_digits(words: UOp, digits: int) -> list[UOp]:
     rows, length = words.shape
     assert isinstance(rows, int)
     columns = words.permute((1, 0))
-    row, one = _numbers_of(rows), broadcast(const(dtypes.uint32, 1), (rows,))
+    assert isinstance(length, int)
+    kept = dtypes.uint32 if length <= dtypes.uint32.maximum else dtypes.uint64
+    row, one = _numbers_of(rows), broadcast(const(kept, 1), (rows,))
 
     def count(step: UOp, counts: tuple[UOp, ...]) -> tuple[Sequence[UOp], Sequence[UOp]]:
         word = at_step(columns, step)
@@ -143,7 +149,7 @@ def _starts_of_digits(words: UOp, digits: int) -> list[UOp]:
         ]
         return following, ()
 
-    none = broadcast(const(dtypes.uint32, 0), (rows, DIGITS))
+    none = broadcast(const(kept, 0), (rows, DIGITS))
     counts, _ = scan(length, [none] * digits, count)
     return [_sums_before(counted) for counted in counts]
 
@@ -179,7 +185,7 @@ def _in_order_of_digit(words: UOp, starts: UOp, beside: Sequence[UOp]) -> tuple[
         free = make(Op.INDEX, None, (counters, row, digit))
         moved = make(Op.SCATTER, None, (counters, free + 1, row, digit))
         # Each place is in the row: saying so saves a check.
-        at = free.minimum(length - 1).cast(dtypes.int32)
+        at = free.minimum(length - 1).cast(position_dtype(length))
         values = (word >> const(word.dtype, DIGIT_BITS), *others)
         stored = [
             make(Op.SCATTER, None, (old, value, row, at))
@@ -193,4 +199,4 @@ def _in_order_of_digit(words: UOp, starts: UOp, beside: Sequence[UOp]) -> tuple[
 
 
 def _numbers_of(rows: int) -> UOp:
-    return counting(rows).cast(dtypes.int32)
+    return counting(rows).cast(position_dtype(rows))

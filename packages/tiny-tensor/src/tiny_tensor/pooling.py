@@ -11,6 +11,7 @@ from tiny_tensor.broadcast import broadcast
 from tiny_tensor.convolution import ConvolutionMethods
 from tiny_tensor.indexing import IndexingMethods
 from tiny_tensor.joining import inside_of
+from tiny_tensor.positions import position_dtype
 from tiny_tensor.triangles import counting
 from tiny_tensor.windows import Numbers, Sides, Windows, windowed, windows
 
@@ -281,9 +282,10 @@ def _places(node: UOp, first: int, pairs: Sequence[tuple[Size, Size]]) -> UOp:
     for size in spatial:
         assert isinstance(size, int)
         count *= size
-    flat = counting(count).cast(dtypes.int32).reshape(spatial)
+    dtype = position_dtype(count)
+    flat = counting(count).cast(dtype).reshape(spatial)
     places = broadcast(flat, node.shape)
     padded = places.pad(pairs)
     if padded is places:
         return places
-    return inside_of(node, pairs).where(padded, const(dtypes.int32, dtypes.int32.maximum))
+    return inside_of(node, pairs).where(padded, const(dtype, dtype.maximum))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tiny_ir import Size, UOp, bounds, const, dtypes, size_node
+from tiny_ir import DType, Size, UOp, bounds, const, dtypes, size_node
 
 
 def from_start(index: UOp, size: Size) -> UOp:
@@ -17,3 +17,13 @@ def from_start(index: UOp, size: Size) -> UOp:
     place = index.cast(wide)
     length = const(wide, size) if isinstance(size, int) else size_node(size).cast(wide)
     return (place < 0).where(place + length, place)
+
+
+def position_dtype(count: int) -> DType:
+    """The dtype of positions among `count` elements, and of their number: int32 where it fits.
+
+    Example:
+        >>> position_dtype(2**31 - 1), position_dtype(2**31)
+        (dtypes.int32, dtypes.int64)
+    """
+    return dtypes.int32 if count <= dtypes.int32.maximum else dtypes.int64

@@ -11,6 +11,7 @@ from tiny_plugin import boundary
 from tiny_tensor.axes import resolved_axes
 from tiny_tensor.broadcast import broadcast
 from tiny_tensor.functions import FunctionMethods
+from tiny_tensor.positions import position_dtype
 from tiny_tensor.tensor_core import Scalar, concrete_dtype
 from tiny_tensor.triangles import TriangleMethods, counting
 
@@ -309,6 +310,5 @@ def positions_along(node: UOp, axis: int) -> tuple[UOp, int]:
     """
     size = node.shape[axis]
     most = size if isinstance(size, int) else int(bounds(size)[1])
-    dtype = dtypes.int32 if most <= dtypes.int32.maximum else dtypes.int64
     shape = [size if n == axis else 1 for n in range(len(node.shape))]
-    return broadcast(counting(size).cast(dtype).reshape(shape), node.shape), most
+    return broadcast(counting(size).cast(position_dtype(most)).reshape(shape), node.shape), most

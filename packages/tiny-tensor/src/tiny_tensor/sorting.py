@@ -25,7 +25,8 @@ class SortingMethods(IndexingMethods):
             descending: let the greatest come first; NaN stands before all others then.
 
         Returns:
-            The values and their positions (int32). Equal elements keep their order.
+            The values and their positions (int32; int64 where they do not fit). Equal elements keep
+            their order.
 
         Raises:
             AxisError: there is no such axis.

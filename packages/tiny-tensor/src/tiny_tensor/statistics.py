@@ -22,6 +22,7 @@ from tiny_tensor.broadcast import broadcast
 from tiny_tensor.choices import check_choice
 from tiny_tensor.gathering import taken, true_positions
 from tiny_tensor.ordering import ordered_key
+from tiny_tensor.positions import position_dtype
 from tiny_tensor.products import ProductMethods
 from tiny_tensor.triangles import counting
 
@@ -145,14 +146,15 @@ class StatisticsMethods(ProductMethods):
         keys = ordered_key(table.cast(dtype).uop, descending=False)
         sought = ordered_key(wanted.cast(dtype).uop, descending=False)
         count = table._length(0)
-        low = broadcast(const(dtypes.int32, 0), sought.shape)
+        kept = position_dtype(count)
+        low = broadcast(const(kept, 0), sought.shape)
         if count == 0:
             return self._apply(low)
         # Bit by bit, the most elements that stand before the value.
         step = 1 << (count.bit_length() - 1)
         while step:
-            probe = low + const(dtypes.int32, step)
-            inside = probe <= const(dtypes.int32, count)
+            probe = low + const(kept, step)
+            inside = probe <= const(kept, count)
             at = keys.index(inside.where(probe - 1, 0))
             before = at <= sought if side == "right" else at < sought
             low = (inside & before).where(probe, low)
