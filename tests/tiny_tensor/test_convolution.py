@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -183,3 +184,9 @@ def test_mistakes_are_named() -> None:
         x.conv2d(Tensor.ones(2, 4, 3))
     with pytest.raises(ShapeError, match="4 channels"):
         x.conv_transpose2d(Tensor.ones(3, 2, 3, 3))
+
+
+@pytest.mark.parametrize("slide", [Tensor.conv2d, Tensor.conv_transpose2d])
+def test_a_bias_makes_no_channels(slide: Callable[..., Tensor]) -> None:
+    with pytest.raises(ShapeError, match=r"shape \(2,\) does not fit 1 channels"):
+        slide(Tensor.ones(1, 1, 5, 5), Tensor.ones(1, 1, 3, 3), Tensor.ones(2))

@@ -53,7 +53,7 @@ class ConvolutionMethods(LinearAlgebraMethods):
             (batch, out, *spatial) for self of (batch, channels, *spatial), in the promoted dtype.
 
         Raises:
-            ShapeError: channels, groups and weights do not fit, or the kernel does not.
+            ShapeError: channels, groups, weights and bias do not fit, or the kernel does not.
             ArgumentError: a stride or a dilation is less than 1, padding is negative, or it is
                 "same" with a stride.
 
@@ -111,7 +111,7 @@ class ConvolutionMethods(LinearAlgebraMethods):
             (batch, out, *spatial), in the promoted dtype.
 
         Raises:
-            ShapeError: channels, groups and weights do not fit.
+            ShapeError: channels, groups, weights and bias do not fit.
             ArgumentError: a stride or a dilation is less than 1.
 
         Example:
@@ -169,6 +169,13 @@ class ConvolutionMethods(LinearAlgebraMethods):
         total = self._apply(node)
         if bias is None:
             return total
+        channels = total.shape[1]
+        if bias.ndim != 1 or not is_same_size(bias.shape[0], channels):
+            raise ShapeError(
+                f"a bias of shape {bias.shape} does not fit {channels} channels.",
+                why="it adds one number to each channel of the result.",
+                fix=f"give it the shape ({channels},).",
+            )
         return total + bias.reshape((1, -1, *(1,) * (total.ndim - 2)))
 
 
