@@ -9,6 +9,7 @@ from oracle.samples import entries
 from oracle.spelling import Spelling, method
 from oracle.spellings_arrays import ARRAYS
 from oracle.spellings_networks import NETWORKS
+from oracle.spellings_special import SPECIAL
 from oracle.unmapped import UNMAPPED
 from tiny_ir import dtypes
 from tiny_tensor import Tensor
@@ -29,14 +30,6 @@ def _together(f: Any) -> Any:
 # Elementwise.
 
 
-def addcmul(x: T, a: T, b: T, value: Any = 1) -> T:
-    return x + a * b * value
-
-
-def addcdiv(x: T, a: T, b: T, value: Any = 1) -> T:
-    return x + a / b * value
-
-
 def with_alpha(f: Any) -> Any:
     def call(x: T, other: Any, alpha: Any = None) -> Any:
         return f(x, other if alpha is None else other * alpha)
@@ -55,23 +48,15 @@ def nan_to_num(x: T, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> 
 # Products.
 
 
-def addmm(x: T, a: T, b: T, beta: Any = 1, alpha: Any = 1) -> T:
-    return addmm_of(a @ b, x, beta, alpha)
+def scaled(name: str) -> Spelling:
+    """Torch takes any number as a factor, and cuts it where the result is of integers."""
 
+    def call(x: T, a: T, b: T, **factors: Any) -> Any:
+        whole = not any(side.is_floating_point() for side in (x, a, b))
+        factors = {k: int(v) if whole else v for k, v in factors.items()}
+        return getattr(x, name)(a, b, **factors)
 
-def addbmm(x: T, a: T, b: T, beta: Any = 1, alpha: Any = 1) -> T:
-    return addmm_of((a @ b).sum(0, dtype=a.dtype), x, beta, alpha)
-
-
-def addmm_of(product: T, x: T, beta: Any, alpha: Any) -> T:
-    if not product.is_floating_point():
-        beta, alpha = int(beta), int(alpha)
-    product = product * alpha if alpha != 1 else product
-    return product if beta == 0 else product + (x * beta if beta != 1 else x)
-
-
-def addr(x: T, a: T, b: T, beta: Any = 1, alpha: Any = 1) -> T:
-    return addmm_of(a.unsqueeze(1) * b.unsqueeze(0), x, beta, alpha)
+    return Spelling(call)
 
 
 def tensordot(a: T, b: T, dims: Any = 2) -> T:
@@ -334,8 +319,6 @@ SPELLINGS: dict[str, Spelling] = {
         "T": lambda x: x.permute(*reversed(range(x.ndim))),
         "__rdiv__": lambda x, o: x.div(o, True),
         "__rmatmul__": lambda x, o: o.matmul(x),
-        "addcmul": addcmul,
-        "addcdiv": addcdiv,
         "add": with_alpha(T.add),
         "sub": with_alpha(T.sub),
         "rsub": with_alpha(lambda x, o: o - x),
@@ -370,12 +353,12 @@ SPELLINGS: dict[str, Spelling] = {
             (x.cast(v) for v in [*a, *k.values()] if type(v) is type(dtypes.int8)), x
         ),
         # Products.
-        "addmm": addmm,
-        "addmm decomposed": addmm,
-        "addmv": addmm,
-        "baddbmm": addmm,
-        "addbmm": addbmm,
-        "addr": addr,
+        "addmm": scaled("addmm"),
+        "addmm decomposed": scaled("addmm"),
+        "addmv": scaled("addmv"),
+        "baddbmm": scaled("baddbmm"),
+        "addbmm": scaled("addbmm"),
+        "addr": scaled("addr"),
         "bmm": T.matmul,
         "mm": T.matmul,
         "mv": T.matmul,
@@ -552,7 +535,7 @@ def spelling_of(key: str) -> Spelling | None:
     if name in UNMAPPED:
         return None
     for word in (key, name):
-        for table in (NETWORKS, ARRAYS, SPELLINGS):
+        for table in (NETWORKS, ARRAYS, SPECIAL, SPELLINGS):
             found = table.get(word)
             if found is not None:
                 return found if isinstance(found, Spelling) else Spelling(found)

@@ -202,7 +202,7 @@ def sum_to_size(x: T, *size: Any) -> T:
     lead = x.ndim - len(size)
     x = x.sum(tuple(range(lead))) if lead else x
     axes = tuple(i for i, n in enumerate(size) if n == 1 and x.shape[i] != 1)
-    return x.sum(axes, True) if axes else x
+    return x.sum(axes, True)
 
 
 # Indexing.
@@ -465,9 +465,7 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    if dim is not None:
-        raise TypeError("unique() takes no axis")
-    values, _, inverse, counts = x.unique_all()
+    values, _, inverse, counts = x.unique_all(dim)
     result = [values]
     if return_inverse:
         result.append(inverse)

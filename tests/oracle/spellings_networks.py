@@ -99,9 +99,19 @@ def affine(x: T, weight: Any, bias: Any, axis: int = 1) -> T:
     return x if bias is None else x + bias.reshape(shape)
 
 
+def with_parameters(layer: Any, weight: Any, bias: Any, size: Any, like: T) -> Any:
+    """A layer with these parameters; ones and zeros in the place of a missing one."""
+    if weight is not None or bias is not None:
+        layer.weight = T.ones(*size, dtype=like.dtype) if weight is None else weight
+        layer.bias = T.zeros(*size, dtype=like.dtype) if bias is None else bias
+    return layer
+
+
 def group_norm(x: T, num_groups: int, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> T:
-    channels = x.shape[1] if x.ndim > 1 else 1
-    return affine(nn.GroupNorm(num_groups, int(channels), eps, False)(x), weight, bias)
+    channels = int(x.shape[1]) if x.ndim > 1 else 1
+    layer = nn.GroupNorm(num_groups, channels, eps, False)
+    found: T = with_parameters(layer, weight, bias, (channels,), x)(x)
+    return found
 
 
 def instance_norm(
@@ -249,14 +259,31 @@ def bilinear(a: T, b: T, weight: T, bias: Any = None) -> T:
     return made if bias is None else made + bias
 
 
-def embedding(indices: T, weight: T, padding_idx: Any = None, max_norm: Any = None, **_: Any) -> T:
+def embedding(
+    indices: T,
+    weight: T,
+    padding_idx: Any = None,
+    max_norm: Any = None,
+    norm_type: float = 2.0,
+    **_: Any,
+) -> T:
     if not isinstance(indices, T) or indices.is_floating_point():
         indices, weight = weight, indices
+    if max_norm is not None:  # torch writes rows that are longer back, shortened
+        norm = weight.norm(1, True, norm_type)
+        weight = (norm > max_norm).where(weight * (max_norm / (norm + 1e-7)), weight)
     found = weight[indices]
     if padding_idx is None:
         return found
     padding_idx = padding_idx % weight.shape[0]
     return indices.eq(padding_idx).unsqueeze(-1).where(found.detach(), found)
+
+
+def softmax_backward(g: T, y: T, dim: int, dtype: Any) -> T:
+    """Rounded once, as the inside of one function would be."""
+    wide, values = (x.cast(dtypes.promote(x.dtype, dtypes.float32)) for x in (g, y))
+    found = values * (wide - (wide * values).sum(dim, True)) if y.ndim else wide * 0
+    return found.cast(g.dtype)
 
 
 def dropped(x: T, p: float = 0.5, training: bool = True, **_: Any) -> T:
@@ -271,9 +298,8 @@ def dropped_channels(x: T, p: float = 0.5, training: bool = True, **_: Any) -> T
 
 
 def layer_norm(x: T, shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5) -> T:
-    x = nn.LayerNorm(shape, eps, False)(x)
-    x = x if weight is None else x * weight
-    return x if bias is None else x + bias
+    found: T = with_parameters(nn.LayerNorm(shape, eps, False), weight, bias, shape, x)(x)
+    return found
 
 
 def native_layer_norm(x: T, shape: Any, weight: Any, bias: Any, eps: float) -> Any:
@@ -481,9 +507,7 @@ NETWORKS: dict[str, Any] = {
     "nn.functional.scaled_dot_product_attention": Spelling(
         attention, random_when=lambda named: named.get("dropout_p", 0) > 0
     ),
-    "_softmax_backward_data": lambda g, y, dim, dtype: (
-        y * (g - (g * y).sum(dim, True)) if y.ndim else g * 0
-    ),
+    "_softmax_backward_data": softmax_backward,
     # Masks.
     "masked.sum": masked("sum", 0),
     "masked.prod": masked("prod", 1),

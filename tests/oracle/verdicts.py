@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 from oracle.comparing import Outcome, compare, must_raise
+from oracle.reasons import all_reasons, reason_of
 from oracle.samples import entries, errors_of, samples_of, spread
 from oracle.spellings import spelling_of
 from oracle.unmapped import UNMAPPED
@@ -100,12 +101,16 @@ def page_of(rows: Iterable[Mapping[str, str | float]], scope: str) -> str:
         for number in numbers:
             totals[str(row["class"])][number] += int(row[number])
     lines = ["# Agreement with torch", "", *_introduction(scope), "", *_totals(totals), ""]
-    lines += ["## What differs", "", "| entry | class | samples | first of them |"]
-    lines += ["| --- | --- | --- | --- |"]
+    lines += ["## What differs", "", "The reasons are explained below.", ""]
+    lines += ["| entry | class | samples | reason | first of them |", "| --- |" + " --- |" * 4]
     for name, found in sorted(known_differences().items()):
         entry, kind = name.rsplit(" ", 1)
-        reason = next(iter(found.values())).replace("|", "/")
-        lines.append(f"| {entry} | {kind} | {len(found)} | {reason[:160]} |")
+        first = next(iter(found.values())).replace("|", "/")
+        reason = reason_of(entry, kind, first)
+        named = "" if reason is None else reason.name
+        lines.append(f"| {entry} | {kind} | {len(found)} | {named} | {first[:110]} |")
+    lines += ["", "## Reasons", "", "| name | why |", "| --- | --- |"]
+    lines += [f"| {reason.name} | {reason.text} |" for reason in all_reasons()]
     lines += ["", "## Names without a counterpart", "", "| name | why |", "| --- | --- |"]
     lines += [f"| {name} | {why} |" for name, why in sorted(unmapped().items())]
     return "\n".join(lines) + "\n"
@@ -148,9 +153,23 @@ def _introduction(scope: str) -> list[str]:
     ]
 
 
+def on_purpose() -> Counter[str]:
+    """Return of how many samples of each class the values differ on purpose."""
+    found: Counter[str] = Counter()
+    for name, samples in known_differences().items():
+        entry, kind = name.rsplit(" ", 1)
+        for trouble in samples.values():
+            reason = reason_of(entry, kind, trouble)
+            is_value = not trouble.startswith("gradient")
+            found[kind] += reason is not None and reason.on_purpose and is_value
+    return found
+
+
 def _totals(totals: Mapping[str, Counter[str]]) -> list[str]:
-    head = "class | samples | strictly, % | agree, % | gradients | strictly, % | agree, %"
-    lines = [f"| {head} |", "| --- |" + " --- |" * 6]
+    head = "class | samples | strictly, % | agree, % | differ on purpose"
+    head += " | gradients | strictly, % | agree, %"
+    lines = [f"| {head} |", "| --- |" + " --- |" * 7]
+    wanted = on_purpose()
     for kind in CLASSES:
         cells = [kind]
         for of, what in (("samples", "values"), ("gradients", "gradients")):
@@ -158,5 +177,7 @@ def _totals(totals: Mapping[str, Counter[str]]) -> list[str]:
             loose = totals[kind][f"{what} by float64"]
             cells.append(str(count) if count else "")
             cells += [f"{100 - 100 * n / count:.2f}" if count else "" for n in (bad + loose, bad)]
+            if what == "values":
+                cells.append(str(wanted[kind]))
         lines.append(f"| {' | '.join(cells)} |")
     return lines

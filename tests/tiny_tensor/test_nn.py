@@ -204,6 +204,20 @@ def test_a_norm_refuses_other_sizes(
         layer(4)(random(*shape))
 
 
+def test_a_norm_of_nothing_is_nothing() -> None:
+    assert nn.GroupNorm(2, 4)(Tensor.ones(0, 4, 3)).shape == (0, 4, 3)
+
+
+@pytest.mark.parametrize("layer", [nn.LayerNorm(3), nn.GroupNorm(1, 3)])
+def test_a_norm_of_narrow_floats_is_rounded_once(layer: nn.LayerNorm | nn.GroupNorm) -> None:
+    x, weight, bias = (random(5, 3).bfloat16(), random(3).bfloat16(), random(3).bfloat16())
+    layer.weight, layer.bias = weight, bias
+    narrow = layer(x)
+    layer.weight, layer.bias = weight.float(), bias.float()
+    assert narrow.dtype is x.dtype
+    assert narrow.tolist() == layer(x.float()).bfloat16().tolist()
+
+
 def test_rms_norm_over_several_axes() -> None:
     x = random(2, 3, 4)
     assert nn.RMSNorm((3, 4))(x).square().mean((1, 2)).allclose(Tensor.ones(2), atol=1e-3)

@@ -102,6 +102,14 @@ CALLED: dict[str, Callable[[], object]] = {
     "hstack": lambda: floats().hstack(floats()),
     "vstack": lambda: floats().vstack(floats()),
     "dstack": lambda: floats().dstack(floats()),
+    **{
+        name: lambda name=name: getattr(floats(), name)(floats(), floats())  # type: ignore[misc]
+        for name in ("addcmul", "addcdiv", "addmm")
+    },
+    "addmv": lambda: floats(4).addmv(floats(), floats(4)),
+    "addr": lambda: floats().addr(floats(4), floats(4)),
+    "addbmm": lambda: floats().addbmm(floats(2, 4, 3), floats(2, 3, 4)),
+    "baddbmm": lambda: floats().baddbmm(floats(2, 4, 3), floats(2, 3, 4)),
     "alu": lambda: floats().alu(Op.FMA, 2.0, 3.0),
     "bitwise_and": lambda: integers().bitwise_and(3),
     "bitwise_or": lambda: integers().bitwise_or(3),

@@ -106,6 +106,18 @@ def test_neighbours() -> None:
     assert found == pytest.approx(np.trapezoid(NUMBERS, dx=0.5, axis=0))
 
 
+@pytest.mark.parametrize("axis", [0, -1])
+def test_different_slices(axis: int) -> None:
+    x = RANDOM.randint(0, 2, (4, 1, 4)).astype(np.int32)
+    wanted = np.unique(x, True, True, True, axis)
+    found = Tensor(x).unique_all(axis)
+    for mine, theirs in zip(found, wanted, strict=True):
+        assert mine.tolist() == theirs.tolist()
+    assert Tensor(x).unique(axis).tolist() == wanted[0].tolist()
+    assert Tensor.zeros(3, 0).unique(0).shape == (1, 0)
+    assert Tensor.zeros(0, 3).unique(0).shape == (0, 3)
+
+
 @pytest.mark.parametrize("correction", [0, 1])
 def test_weighted_covariances(correction: int) -> None:
     count = NUMBERS.shape[1]

@@ -15,6 +15,7 @@ from tiny_ir import (
     dtypes,
     is_same_shape,
     make,
+    product,
 )
 from tiny_plugin import boundary
 from tiny_tensor.axes import resolved_axis
@@ -22,7 +23,6 @@ from tiny_tensor.broadcast import broadcast
 from tiny_tensor.choices import check_choice
 from tiny_tensor.gathering import taken, true_positions
 from tiny_tensor.ordering import ordered_key
-from tiny_tensor.positions import position_dtype
 from tiny_tensor.products import ProductMethods
 from tiny_tensor.triangles import counting
 
@@ -37,56 +37,98 @@ class StatisticsMethods(ProductMethods):
 
     # Different values.
 
-    def unique(self) -> Self:
+    def unique(self, axis: int | None = None) -> Self:
         """The different elements in ascending order: (n,). This computes, to know how many.
 
-        NaNs all differ.
+        Args:
+            axis: compare the slices of this axis, and keep the different ones; elements decide in
+                their order. Each position in a slice is one sort.
+
+        Returns:
+            The elements, or the shape with fewer positions on the axis. NaNs all differ.
+
+        Raises:
+            AxisError: there is no such axis.
 
         Example:
             >>> from tiny_tensor import Tensor
             >>> Tensor([3, 1, 3]).unique().tolist()
             [1, 3]
         """
-        values, _ = self.reshape(-1).sort()
-        return values._apply(values.uop.index(true_positions(values._first_of_equals())))
+        rows, axis = self._rows(axis)
+        order = rows._order_of_rows()
+        values = rows._at(order)
+        places = self._apply(true_positions(values._first_of_equals()))
+        return self._from_rows(values._at(places), axis)
+
+    def _rows(self, axis: int | None) -> tuple[Self, int | None]:
+        """The slices of an axis one after another, or all elements: (n, elements of one)."""
+        if axis is None:
+            return self.reshape(-1, 1), None
+        place = self._resolve_axis(axis)
+        moved = self.moved(place, 0)
+        return moved.reshape(moved.shape[0], product(moved.shape[1:])), place
+
+    def _from_rows(self, rows: Self, axis: int | None) -> Self:
+        if axis is None:
+            return rows.reshape(-1)
+        rest = (*self.shape[:axis], *self.shape[axis + 1 :])
+        return rows.reshape(rows.shape[0], *rest).moved(0, axis)
+
+    def _at(self, places: Self) -> Self:
+        """The slices of the first axis at places (n,)."""
+        return self._apply(self.uop.index(places.uop))
+
+    def _order_of_rows(self) -> Self:
+        """The positions that sort rows: by the last element first, then by those before it."""
+        columns = [self._part(1, n, n + 1).reshape(-1) for n in range(self._length(1))]
+        if not columns:
+            return self._apply(counting(self.shape[0]).cast(dtypes.int32))
+        order = columns.pop().argsort()
+        while columns:
+            order = order._at(columns.pop()._at(order).argsort())
+        return order
 
     def _first_of_equals(self) -> Self:
-        """Where an element of sorted ones differs from the one before, as bools."""
+        """Where a row of sorted ones differs from the one before, as bools: (n,)."""
         count = self._length(0)
-        if count == 0:
-            return self.cast(dtypes.bool_)
-        first = self._apply(broadcast(const(dtypes.bool_, True), (1,)))
-        if count == 1:
+        first = self._apply(broadcast(const(dtypes.bool_, True), (min(count, 1),)))
+        if count < 2:
             return first
-        return first.cat(self[1:] != self[:-1])
+        return first.cat((self[1:] != self[:-1]).any(1))
 
-    def unique_all(self) -> tuple[Self, Self, Self, Self]:
+    def unique_all(self, axis: int | None = None) -> tuple[Self, Self, Self, Self]:
         """The different elements in ascending order, and where and how often they stand.
+
+        Args:
+            axis: compare the slices of this axis; see `unique`.
 
         Returns:
             The values; the flat position of the first of each; for each element of this tensor,
-            in its shape, the number of its value; and how often each stands. This computes.
+            in its shape, the number of its value; and how often each stands. With an axis, the
+            positions on it, and the number for each of them. This computes.
 
         Example:
             >>> from tiny_tensor import Tensor
             >>> [x.tolist() for x in Tensor([3, 1, 3]).unique_all()]
             [[1, 3], [1, 0], [1, 0, 1], [1, 2]]
         """
-        flat = self.reshape(-1)
-        count = flat._length(0)
-        values, order = flat.sort()
+        rows, axis = self._rows(axis)
+        shape = self.shape if axis is None else self.shape[axis : axis + 1]
+        count = rows._length(0)
+        order = rows._order_of_rows()
+        values = rows._at(order)
         is_first = values._first_of_equals()
         starts = self._apply(true_positions(is_first))
-        found = values._apply(values.uop.index(starts.uop))
-        indices = order._apply(order.uop.index(starts.uop))
-        ranks = is_first.cumsum(0) - 1
+        found, indices = self._from_rows(values._at(starts), axis), order._at(starts)
         base = broadcast(const(dtypes.int32, 0), (count,))
         if count == 0:
-            return found, indices, self.cast(dtypes.int32), starts
+            return found, indices, self._apply(broadcast(const(dtypes.int32, 0), shape)), starts
+        ranks = is_first.cumsum(0) - 1
         inverse = make(Op.SCATTER, None, (base, ranks.cast(dtypes.int32).uop, order.uop))
         end = self._apply(broadcast(const(starts.dtype, count), (1,)))
         counts = starts[1:].cat(end) - starts
-        return found, indices, self._apply(inverse).reshape(self.shape), counts
+        return found, indices, self._apply(inverse).reshape(shape), counts
 
     def isin(self, elements: object, invert: bool = False) -> Self:
         """Where an element is among others, as bools.
@@ -146,15 +188,14 @@ class StatisticsMethods(ProductMethods):
         keys = ordered_key(table.cast(dtype).uop, descending=False)
         sought = ordered_key(wanted.cast(dtype).uop, descending=False)
         count = table._length(0)
-        kept = position_dtype(count)
-        low = broadcast(const(kept, 0), sought.shape)
+        low = broadcast(const(dtypes.int32, 0), sought.shape)
         if count == 0:
             return self._apply(low)
         # Bit by bit, the most elements that stand before the value.
         step = 1 << (count.bit_length() - 1)
         while step:
-            probe = low + const(kept, step)
-            inside = probe <= const(kept, count)
+            probe = low + const(dtypes.int32, step)
+            inside = probe <= const(dtypes.int32, count)
             at = keys.index(inside.where(probe - 1, 0))
             before = at <= sought if side == "right" else at < sought
             low = (inside & before).where(probe, low)
@@ -528,7 +569,8 @@ class StatisticsMethods(ProductMethods):
             aweights: (observations,): how much each observation counts, in proportion.
 
         Returns:
-            (variables, variables); () for one variable.
+            (variables, variables); () for one variable. A float dtype, promoted with that of
+            `aweights`.
 
         Raises:
             ShapeError: there are more than two axes, or the weights do not fit.
@@ -579,7 +621,8 @@ class StatisticsMethods(ProductMethods):
         # What one observation takes away; for weights in proportion, their mean by weight.
         one = 1.0 if aweights is None else (each * given[-1]).sum() / total
         count = total - one * float(correction)
-        return (middle.matmul((middle * each).T) / count.maximum(0.0)).cast(self.dtype)
+        found = middle.matmul((middle * each).T) / count.maximum(0.0)
+        return found.cast(self.dtype if aweights is None else self._meeting(self, aweights))
 
     def corrcoef(self) -> Self:
         """The correlations of variables, one a row, from -1 to 1.

@@ -39,6 +39,7 @@ from tiny_tensor.arrays import (
 )
 from tiny_tensor.attention import AttentionMethods
 from tiny_tensor.broadcast import broadcast
+from tiny_tensor.combinations import CombinationMethods
 from tiny_tensor.creation import constant, symbolic
 from tiny_tensor.custom_kernels import KernelMethods
 from tiny_tensor.decompositions import DecompositionMethods
@@ -74,6 +75,7 @@ class Tensor(
     DistributionMethods,
     AdaptiveMethods,
     ArrangingMethods,
+    CombinationMethods,
     GradientMethods,
     LikeMethods,
     TrainingMethods,

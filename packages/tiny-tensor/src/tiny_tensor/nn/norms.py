@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tiny_ir import ArgumentError, ShapeError, dtypes
+from tiny_ir import ArgumentError, ShapeError, dtypes, product
 from tiny_plugin import boundary
 from tiny_tensor.nn.parameters import checked_size, parameter
 from tiny_tensor.tensor import Tensor
@@ -135,10 +135,8 @@ class LayerNorm:
     def __call__(self, x: Tensor) -> Tensor:
         _check_last(x, self.normalized_shape, "layer norm")
         axes = tuple(range(-len(self.normalized_shape), 0))
-        y = x.layernorm(axes, self.eps)
-        if self.weight is None or self.bias is None:
-            return y
-        return y * self.weight + self.bias
+        y = x.cast(dtypes.sum_dtype(x.dtype)).layernorm(axes, self.eps)
+        return _scaled(y, x, self.weight, self.bias, self.normalized_shape)
 
 
 @boundary
@@ -195,12 +193,11 @@ class GroupNorm:
                 why="the channels are axis 1.",
                 fix=f"pass (batch, {self.num_channels}, ...).",
             )
-        grouped = x.reshape(x.shape[0], self.num_groups, -1)
+        size = product(x.shape[1:]) // self.num_groups
+        grouped = x.cast(dtypes.sum_dtype(x.dtype)).reshape(x.shape[0], self.num_groups, size)
         y = grouped.layernorm(-1, self.eps).reshape(x.shape)
-        if self.weight is None or self.bias is None:
-            return y
-        shape = (1, -1, *(1 for _ in x.shape[2:]))
-        return y * self.weight.reshape(shape) + self.bias.reshape(shape)
+        shape = (self.num_channels, *(1 for _ in x.shape[2:]))
+        return _scaled(y, x, self.weight, self.bias, shape)
 
 
 @boundary
@@ -253,6 +250,16 @@ class RMSNorm:
         wide = x.cast(dtypes.sum_dtype(x.dtype))
         y = (wide * (wide.square().mean(axes, keepdim=True) + self.eps).rsqrt()).cast(x.dtype)
         return y if self.weight is None else y * self.weight
+
+
+def _scaled(
+    y: Tensor, x: Tensor, weight: Tensor | None, bias: Tensor | None, shape: tuple[int, ...]
+) -> Tensor:
+    """What was made of x, times a weight and with a bias of a shape, rounded once."""
+    if weight is None or bias is None:
+        return y.cast(x.dtype if x.dtype.is_float else y.dtype)
+    result = dtypes.promote(x.dtype, weight.dtype, bias.dtype)
+    return (y * weight.reshape(shape) + bias.reshape(shape)).cast(result)
 
 
 def _sizes(shape: int | Sequence[int], name: str = "normalized_shape") -> tuple[int, ...]:
