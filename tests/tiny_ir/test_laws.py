@@ -30,7 +30,14 @@ from tiny_ir import (
 )
 from tiny_testing.driver import has_solver
 from tiny_testing.evaluate import evaluate
-from tiny_testing.firings import FiringChecker, check_firing, is_small, recorded_firings
+from tiny_testing.firings import (
+    FiringChecker,
+    add_counts,
+    check_firing,
+    is_small,
+    never_computed,
+    recorded_firings,
+)
 from tiny_testing.laws import LawError, instances, prove
 
 LAWS = [rule for rule in SIMPLIFY if rule.law is not None]
@@ -190,3 +197,11 @@ def test_large_graphs_are_not_evaluated() -> None:
         chain = make(Op.ADD, None, (chain, n))
     assert not is_small(chain)
     assert check_firing(chain, n) == 0
+
+
+def test_rules_that_fire_are_computed_or_named_with_a_reason() -> None:
+    total = {"a": 0, "b": 0}
+    add_counts(total, {"a": 2, "c": 0})
+    assert never_computed(total, ["b: an effect"]) == ["c"]
+    with pytest.raises(ValueError, match="no reason"):
+        never_computed(total, ["b"])

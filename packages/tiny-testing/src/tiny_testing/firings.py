@@ -1,15 +1,18 @@
 """Checks rules where they fire: both sides are computed on random values of their leaves.
 
 As a pytest plugin it checks what fires in every test: `pytest_plugins = ["tiny_testing.firings"]`.
+A run of all tests fails where a rule fired and was never computed, unless the option
+`firings_without_values` names it with a reason.
 """
 
 from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -261,9 +264,92 @@ class FiringChecker:
         self.computed[rule.name] = self.computed.get(rule.name, 0) + (done > 0)
 
 
+_COMPUTED = pytest.StashKey[dict[str, int]]()
+"""How many firings of each rule were computed in this run, by all its workers."""
+_OUTPUT = "tiny_firings"
+"""What a worker of pytest-xdist calls its share of them."""
+
+
 @pytest.fixture(scope="session", autouse=True)
-def checked_firings() -> Iterator[FiringChecker]:
+def checked_firings(pytestconfig: pytest.Config) -> Iterator[FiringChecker]:
     """Check what fires in every test of this session."""
     checker = FiringChecker()
     with observing(checker):
         yield checker
+    add_counts(pytestconfig.stash[_COMPUTED], checker.computed)
+
+
+def add_counts(total: dict[str, int], more: Mapping[str, int]) -> None:
+    """Add what was counted elsewhere; a rule that fired is kept, even with 0."""
+    for name, count in more.items():
+        total[name] = total.get(name, 0) + count
+
+
+def never_computed(computed: Mapping[str, int], allowed: Iterable[str]) -> list[str]:
+    """The rules that fired without values.
+
+    Args:
+        computed: how many firings of each rule that fired were computed.
+        allowed: lines `name: why there is nothing to compute`.
+
+    Raises:
+        ValueError: a line has no reason.
+    """
+    named = set()
+    for line in allowed:
+        name, _, reason = line.partition(":")
+        if not reason.strip():
+            raise ValueError(f"firings_without_values: {line!r} gives no reason after a colon")
+        named.add(name.strip())
+    return sorted(name for name, count in computed.items() if not count and name not in named)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Offer the list of rules that have nothing to compute."""
+    what = "rules whose firings have no values, one a line: `name: why`"
+    parser.addini("firings_without_values", what, type="linelist")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin to count."""
+    config.stash[_COMPUTED] = {}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take over what a worker counted; one that broke down has no output."""
+    add_counts(node.config.stash[_COMPUTED], getattr(node, "workeroutput", {}).get(_OUTPUT, {}))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Let a worker report; fail a run of all tests in which a rule was never computed."""
+    config = session.config
+    output = getattr(config, "workeroutput", None)
+    if output is not None:
+        output[_OUTPUT] = config.stash[_COMPUTED]
+    elif _missing(config) and session.exitstatus == pytest.ExitCode.OK:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """Name the rules that were never computed."""
+    missing = _missing(config)
+    if missing:
+        terminalreporter.section("rules that fired and were never computed")
+        terminalreporter.line("\n".join(missing))
+        terminalreporter.line(
+            "Test each on a graph with values, or say in the option firings_without_values why "
+            "there is nothing to compute."
+        )
+
+
+def _missing(config: pytest.Config) -> list[str]:
+    """Rules without values in a run of all tests; a part of them need not compute each rule."""
+    is_whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    if not is_whole or config.option.keyword or config.option.markexpr:
+        return []
+    allowed: list[str] = config.getini("firings_without_values")
+    computed: dict[str, int] = config.stash[_COMPUTED]
+    return never_computed(computed, allowed)
