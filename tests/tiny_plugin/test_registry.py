@@ -113,7 +113,9 @@ def test_one_whose_factory_raises_is_refused(install: Install, registry: Registr
     assert "failed when opened: SystemExit: no such device" in refusal(registry, BrokenPluginError)
 
 
-def test_a_refusal_of_its_own_keeps_its_cure(install: Install, registry: Registry) -> None:
+def test_a_refusal_of_its_own_keeps_its_reason_and_its_cure(
+    install: Install, registry: Registry
+) -> None:
     install(
         "acme-npu",
         """
@@ -125,6 +127,7 @@ def test_a_refusal_of_its_own_keeps_its_cure(install: Install, registry: Registr
     )
     text = refusal(registry, BrokenPluginError)
     assert "there is no npu 0" in text
+    assert "why: the bus is empty; its module" in text
     assert "fix: plug one in." in text
 
 

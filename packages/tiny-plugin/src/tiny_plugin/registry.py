@@ -397,11 +397,15 @@ def _broken(offer: Offer, when: str, error: BaseException) -> BrokenPluginError:
     """The error for a plugin that raised something; what it raised is the cause."""
     said = error.what if isinstance(error, TinyError) else str(error)
     cause = f"{type(error).__name__}: {said}" if said else type(error).__name__
-    fix = error.fix if isinstance(error, TinyError) and error.fix else ""
+    why = f"its module {offer.value!r} raised this; nothing else depends on it"
+    fix = ""
+    if isinstance(error, TinyError):
+        why = "; ".join([error.why.rstrip("."), why]) if error.why else why
+        fix = error.fix
     own = f"pip install --upgrade {offer.distribution}, or pip uninstall {offer.distribution}"
     return BrokenPluginError(
         f"the {_word(offer.group)} {offer.name!r} of {offer.who} failed when {when}: {cause}",
-        why=f"its module {offer.value!r} raised this; nothing else depends on it",
+        why=why,
         fix=fix or own,
     )
 
