@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tiny_ir import DTypeError, ShapeError, VerificationError, WriteError, const, toposort
+from tiny_ir import (
+    ArgumentTypeError,
+    DTypeError,
+    ShapeError,
+    VerificationError,
+    WriteError,
+    const,
+    toposort,
+)
 from tiny_tensor import Session, Tensor
 
 pytestmark = pytest.mark.usefixtures("session")
@@ -188,3 +196,12 @@ def test_a_version_that_comes_after_several_writes_is_refused_and_not_half_done(
     x._storage.put(node.after(first, second))
     with pytest.raises(VerificationError, match="several writes"):
         x.realize()
+
+
+def test_nothing_is_no_value_to_write() -> None:
+    x = Tensor([1.0, 2.0])
+    with pytest.raises(ArgumentTypeError, match="None"):
+        x[0] = None
+    with pytest.raises(ArgumentTypeError, match="None"):
+        x.assign(None)
+    assert x.tolist() == [1.0, 2.0]

@@ -221,6 +221,7 @@ class Tensor(
         Raises:
             ShapeError: the value does not broadcast.
             DTypeError: it is a tensor of another dtype.
+            ArgumentTypeError: it is no number, and nothing that holds numbers.
             DeviceError: it is a tensor on another device.
             WriteError: this tensor is a view in which elements share a place.
 
@@ -238,6 +239,12 @@ class Tensor(
         return self
 
     def _value_to_write(self, value: object) -> UOp:
+        if value is None:
+            raise ArgumentTypeError(
+                "None cannot be written into a Tensor.",
+                why="it is not a number.",
+                fix="write 0, or NaN, or a Tensor.",
+            )
         if not isinstance(value, Tensor):
             if isinstance(value, bool | int | float):
                 return constant(value, self.dtype)
