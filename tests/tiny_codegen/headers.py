@@ -25,6 +25,7 @@ from tiny_ir import (
     RangeArg,
     ReduceArg,
     RegisterArg,
+    StoreArg,
     UOp,
     VariableArg,
     const,
@@ -98,6 +99,7 @@ def vocabulary(index: DType) -> dict[str, object]:
         **{name: name for name in ("grid0", "grid1")},
         **{dtype.name: dtype for dtype in dtypes.DTYPES.values()},
         **{op.name.lower(): op for op in (Op.ADD, Op.MUL, Op.MAX, Op.MIN)},
+        "streamed": StoreArg(is_streamed=True),
     }
 
 

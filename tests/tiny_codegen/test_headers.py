@@ -27,7 +27,10 @@ IN_WORDS = {"skip rare work"}
 
 LACKING = {Op.FLOORDIV, Op.FLOORMOD, Op.POW, Op.EXP, Op.LOG, Op.SIN}
 MACHINE: Target = replace(
-    SCALAR, supported=frozenset(pair for pair in SCALAR.supported if pair[0] not in LACKING)
+    SCALAR,
+    supported=frozenset(pair for pair in SCALAR.supported if pair[0] not in LACKING),
+    vector_nbytes=(64,),
+    cache_nbytes=(256,),
 )
 
 

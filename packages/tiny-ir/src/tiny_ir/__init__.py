@@ -24,6 +24,7 @@ from tiny_ir.arguments import (
     ResultArg,
     ScratchArg,
     StateArg,
+    StoreArg,
     VariableArg,
     WindowArg,
 )
@@ -164,6 +165,7 @@ __all__ = [
     "Shape",
     "Size",
     "StateArg",
+    "StoreArg",
     "TinyError",
     "UOp",
     "VariableArg",

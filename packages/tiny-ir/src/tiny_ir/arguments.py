@@ -74,6 +74,16 @@ class ScratchArg(NamedTuple):
     space: str
 
 
+class StoreArg(NamedTuple):
+    """How a value is written; it changes no result.
+
+    Attributes:
+        is_streamed: past the caches, since it would push out what is needed sooner.
+    """
+
+    is_streamed: bool
+
+
 class RegisterArg(NamedTuple):
     """A mutable value inside a kernel: an accumulator. `lanes` is its shape."""
 

@@ -119,6 +119,7 @@ _ARGUMENTS: Mapping[Op, type | tuple[type, ...]] = MappingProxyType(
         Op.SCRATCH: arguments.ScratchArg,
         Op.REGISTER: arguments.RegisterArg,
         Op.STATE: arguments.StateArg,
+        Op.STORE: (arguments.StoreArg, type(None)),
         Op.PERMUTE: tuple,
         Op.FLIP: tuple,
         Op.WINDOW: arguments.WindowArg,

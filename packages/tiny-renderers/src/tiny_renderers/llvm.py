@@ -78,11 +78,14 @@ class _Function(LlvmValues):
         self.block = "entry"
         self.labels = 0
         self.written, self.carried = registers_of_loops(program.uops)
+        self.aligned: dict[UOp, str] = {}
 
     def text(self, target: Target) -> str:
         """The whole module."""
         self._enter()
         self.walk()
+        if self.aligned:
+            self._end_streams(target)
         declared = "".join(f"\ndeclare {line}" for line in self.declarations)
         width = max(target.vector_nbytes, default=0) * _BITS_PER_BYTE
         prefer = f' "prefer-vector-width"="{width}"' if width else ""
@@ -91,6 +94,7 @@ class _Function(LlvmValues):
             f"define void @{self.program.name}(ptr %arguments, i64 %chunk, i64 %worker) #0 {{\n"
             f"entry:\n{body}\n  ret void\n}}\n{declared}\n"
             f"\nattributes #0 = {{ nounwind{prefer} }}\n"
+            + ("!0 = !{i32 1}\n" if self.aligned else "")
         )
 
     def _label(self, name: str) -> None:
@@ -115,6 +119,28 @@ class _Function(LlvmValues):
                     raise unsupported_node("llvm", node)
                 self.values[node] = self._narrowed("%chunk", node.dtype)
         self._enter_scratch(buffers + len(program.variables))
+        self._enter_streams()
+
+    def _enter_streams(self) -> None:
+        """Ask whether memory that is written past the caches begins at a multiple of a register.
+
+        That of the engine does; what somebody else owns may not, and is then written as ever.
+        """
+        for node in self.program.uops:
+            if node.op is Op.STORE and node.arg is not None and node.arg.is_streamed:
+                access = access_of(node.src[0])
+                mask = access.lanes * access.storage.dtype.nbytes - 1
+                if access.storage not in self.aligned:
+                    place = self.bind(f"ptrtoint ptr {self.value(access.storage)} to i64")
+                    rest = self.bind(f"and i64 {place}, {mask}")
+                    self.aligned[access.storage] = self.bind(f"icmp eq i64 {rest}, 0")
+
+    def _end_streams(self, target: Target) -> None:
+        """Let nobody see what is written later before what was written past the caches."""
+        if target.arch.startswith("x86-64"):
+            self.line(self.call("x86.sse.sfence", "void", []))
+        else:
+            self.line("fence release")
 
     def _argument(self, position: int, name: str, kind: str) -> str:
         address = self.bind(f"getelementptr i64, ptr %arguments, i64 {position}")
@@ -308,16 +334,28 @@ class _Function(LlvmValues):
         address = self._address(access)
         kind = self.words.memory_type_of(dtype, lanes)
         line = f"store {kind} {stored}, ptr {address}, align {dtype.nbytes}"
-        if gate is None:
+        if node.arg is not None and node.arg.is_streamed and lanes:
+            nbytes = lanes * dtype.nbytes
+            aligned = f"store {kind} {stored}, ptr {address}, align {nbytes}, !nontemporal !0"
+            self._branch(self.aligned[access.storage], aligned, line)
+        elif gate is None:
             self.line(line)
-            return
+        else:
+            self._branch(self.operand(gate, 0), line)
+
+    def _branch(self, condition: str, line: str, otherwise: str = "") -> None:
+        """Run a line where a bool is true, and another one where it is not."""
         number = self.labels
         self.labels += 1
-        condition = self.operand(gate, 0)
-        self.line(f"br i1 {condition}, label %write{number}, label %after{number}")
+        other = f"else{number}" if otherwise else f"after{number}"
+        self.line(f"br i1 {condition}, label %write{number}, label %{other}")
         self._label(f"write{number}")
         self.line(line)
         self.line(f"br label %after{number}")
+        if otherwise:
+            self._label(other)
+            self.line(otherwise)
+            self.line(f"br label %after{number}")
         self._label(f"after{number}")
 
     def load_register(self, node: UOp, register: UOp) -> None:

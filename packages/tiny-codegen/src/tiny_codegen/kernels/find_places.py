@@ -150,6 +150,12 @@ class FindPlaces:
     def _need(self, node: UOp, place: Place) -> None:
         self._places[node][place] = None
 
+    def _at(self, node: UOp, place: Place) -> Place:
+        """Where the source of a node is computed: further out, where EXPAND repeats it."""
+        if node.op is not Op.EXPAND or place.kernel.op in (Op.LOOP, Op.SCAN, Op.CALL, Op.SCATTER):
+            return place
+        return place.hoisted()
+
     def _is_view(self, node: UOp) -> bool:
         while node.op in MOVEMENT or node.op in TRANSPARENT:
             node = node.src[0]
@@ -188,7 +194,8 @@ class FindPlaces:
         op = node.op
         if op in MOVEMENT:
             indices, valid = source_position(node, place.indices)
-            return [(node.src[0], place._replace(indices=indices, valid=place.valid & valid))]
+            at = place._replace(indices=indices, valid=place.valid & valid)
+            return [(node.src[0], self._at(node, at))]
         if op is Op.REDUCE:
             ranges = self._ranges_for(node, place)
             inner = iter(ranges)

@@ -23,10 +23,11 @@ from tiny_codegen.loops.actions import (
 from tiny_codegen.loops.lanes import FEWEST_LANES, choose_lanes
 from tiny_codegen.loops.legality import ActionError
 from tiny_codegen.loops.order_axes import best_order, reads_of_a_copy
-from tiny_codegen.loops.ranges import by_number, ranges_of, size_of_axis
+from tiny_codegen.loops.ranges import by_number, size_of_axis
 from tiny_codegen.loops.steps import peel_steps, split_steps, vectorize_steps
 from tiny_codegen.loops.tile import LATENCY, choose_tile
-from tiny_codegen.loops.work import operations_of
+from tiny_codegen.loops.work import operations_of, sites_of
+from tiny_codegen.scopes import EMPTY, Scope
 from tiny_ir import AxisKind, Op, UOp, toposort
 from tiny_plugin import Options, Target
 
@@ -165,11 +166,22 @@ def _choose_copies(root: UOp, target: Target, applied: list[str]) -> UOp:
         copies *= factor
     if copies >= LATENCY or any(n.op is Op.REGISTER for n in toposort((root,))):
         return root
-    for axis in ranges_of(root):
+    for axis in _reduced_axes(root):
         size = size_of_axis(axis)
-        if axis.arg.kind is AxisKind.REDUCE and size is not None and size % LATENCY == 0:
-            return _unroll_by(root, axis, LATENCY, applied)
+        if size is not None and size % LATENCY == 0:
+            root = _unroll_by(root, axis, LATENCY, applied)
     return root
+
+
+def _reduced_axes(root: UOp) -> list[UOp]:
+    """The outermost axis of each reduction that is inside of no other."""
+    sites = [site for site in sites_of(root) if site.node.op is Op.REDUCE]
+    found: dict[UOp, None] = {}
+    for site in sites:
+        axes = by_number(a for a in site.scope if a.arg.kind is AxisKind.REDUCE)
+        if axes:
+            found[axes[0]] = None
+    return list(found)
 
 
 def _choose_order(root: UOp, target: Target, applied: list[str]) -> UOp:
@@ -222,8 +234,8 @@ def _choose_packs(root: UOp, target: Target, applied: list[str]) -> UOp:
     """Pack wide loads that inner loops read again, where memory or a guard would slow each read."""
     if not any(space.name == "scratch" for space in target.spaces) or not target.cache_nbytes:
         return root
-    for load in loads_of(root):
-        axes = _packed_axes(root, load)
+    for load, scope in _loads_in_loops(root):
+        axes = _packed_axes(load, scope)
         if axes and _is_worth_packing(load, axes, target):
             try:
                 root = pack(root, load, axes)
@@ -233,7 +245,16 @@ def _choose_packs(root: UOp, target: Target, applied: list[str]) -> UOp:
     return root
 
 
-def _packed_axes(root: UOp, load: UOp) -> list[UOp]:
+def _loads_in_loops(root: UOp) -> list[tuple[UOp, Scope]]:
+    """What is read, and the loops around the reductions and stores that use it."""
+    around: dict[UOp, Scope] = {}
+    for site in sites_of(root):
+        for load in site.loads:
+            around[load] = around.get(load, EMPTY) | site.scope
+    return [(load, around[load]) for load in loads_of(root) if load in around]
+
+
+def _packed_axes(load: UOp, scope: Scope) -> list[UOp]:
     """The axes to pack a load along: reductions, copies, lanes; none where that gains nothing."""
     below = [node for node in toposort(load.src[1:]) if node.op is Op.RANGE]
     lanes = [a for a in below if a.arg.kind in (AxisKind.LANE, AxisKind.REDUCE_LANE)]
@@ -241,7 +262,7 @@ def _packed_axes(root: UOp, load: UOp) -> list[UOp]:
     copies = [a for a in below if a.arg.kind is AxisKind.UNROLL]
     if not lanes or not inner or any(size_of_axis(a) is None for a in inner):
         return []
-    order = [axis for axis in ranges_of(root) if axis.arg.kind is AxisKind.LOOP]
+    order = by_number(axis for axis in scope if axis.arg.kind is AxisKind.LOOP)
     if reads_of_a_copy(frozenset(below), order) == 1:
         return []
     return sorted(inner, key=lambda axis: int(axis.arg.number)) + copies + lanes

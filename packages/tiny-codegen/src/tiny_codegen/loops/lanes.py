@@ -43,7 +43,7 @@ def choose_lanes(root: UOp, target: Target) -> tuple[UOp, int] | None:
     if all(_has_lanes(site) for site in sites):
         return None
     packs = any(space.name == "scratch" for space in target.spaces)
-    best: tuple[float, UOp, int] | None = None
+    costs: dict[UOp, tuple[int, dict[Site, float]]] = {}
     for axis in ranges_of(root):
         size = size_of_axis(axis)
         if size is None or axis in taken or axis.arg.kind not in _WALKED:
@@ -56,16 +56,39 @@ def choose_lanes(root: UOp, target: Target) -> tuple[UOp, int] | None:
         if axis.arg.kind is AxisKind.SERIAL and not may_be_prefixes(root, axis):
             continue
         waste = -(-size // lanes) * lanes / size
-        cost = waste * sum(_site_cost(root, site, axis, lanes, packs=packs) for site in sites)
+        costs[axis] = (
+            lanes,
+            {
+                site: waste * _site_cost(site, axis, lanes, packs=packs)
+                for site in sites
+                if axis in site.scope
+            },
+        )
+    scalar = {site: _scalar_cost(site) for site in sites}
+    best: tuple[float, UOp] | None = None
+    for axis in costs:
+        cost = _cost_with(axis, {a: cost for a, (_, cost) in costs.items()}, scalar)
         if best is None or cost <= best[0]:
-            best = (cost, axis, lanes)
-    scalar = sum(
-        site.iterations * (site.operations + len(site.loads) + (site.node.op is Op.STORE))
-        for site in sites
-    )
-    if best is None or best[0] >= scalar:
+            best = (cost, axis)
+    if best is None or best[0] >= sum(scalar.values()):
         return None
-    return best[1], best[2] * _registers_side_by_side(root, sites, best[1], best[2])
+    lanes = costs[best[1]][0]
+    return best[1], lanes * _registers_side_by_side(root, sites, best[1], lanes)
+
+
+def _scalar_cost(site: Site) -> float:
+    return site.iterations * (site.operations + len(site.loads) + (site.node.op is Op.STORE))
+
+
+def _cost_with(axis: UOp, costs: dict[UOp, dict[Site, float]], scalar: dict[Site, float]) -> float:
+    """What all sites take where an axis becomes lanes, and beside it the best axes for the rest."""
+    around = {other for site in costs[axis] for other in site.scope}
+    beside = [cost for other, cost in costs.items() if other not in around]
+    return sum(costs[axis].values()) + sum(
+        min([alone, *(cost[site] for cost in beside if site in cost)])
+        for site, alone in scalar.items()
+        if site not in costs[axis]
+    )
 
 
 def _has_lanes(site: Site) -> bool:
@@ -93,24 +116,21 @@ def _registers_side_by_side(root: UOp, sites: list[Site], axis: UOp, lanes: int)
     return factors[0] if factors else 1
 
 
-def _site_cost(root: UOp, site: Site, axis: UOp, lanes: int, *, packs: bool) -> float:
-    """Wide or scalar instructions that a site takes when `axis` is made of lanes."""
-    is_wide = axis in site.scope
-    elements = site.iterations / (lanes if is_wide else 1)
+def _site_cost(site: Site, axis: UOp, lanes: int, *, packs: bool) -> float:
+    """Wide instructions that a site takes when `axis`, one of its loops, is made of lanes."""
+    elements = site.iterations / lanes
     cost = float(site.operations)
     for load in site.loads:
-        step = stride(load.src[1], axis) if is_wide else 0
+        step = stride(load.src[1], axis)
         if step in (0, 1, -1):
             cost += 1
         elif step is not None and 1 < step <= WIDEST_STEP and len(load.src) == 2:
             cost += step
         else:
-            again = _reads_again(root, load) if packs and site.node.op is Op.REDUCE else 1
+            again = _reads_again(site, load) if packs and site.node.op is Op.REDUCE else 1
             gather = lanes * GATHER_COST
             cost += 1 + gather / again if again >= READ_AGAIN else gather
-    if site.node.op is Op.STORE and not is_wide:
-        cost += 1
-    elif site.node.op is Op.STORE:
+    if site.node.op is Op.STORE:
         address = site.node.src[0]
         step = stride(address.src[1], axis) if address.op is Op.INDEX else 1
         cost += 1 if step == 1 else lanes * GATHER_COST
@@ -123,11 +143,11 @@ def _site_cost(root: UOp, site: Site, axis: UOp, lanes: int, *, packs: bool) -> 
     return cost
 
 
-def _reads_again(root: UOp, load: UOp) -> int:
+def _reads_again(site: Site, load: UOp) -> int:
     """How often a load reads the same element, over the loops along which it does not move."""
     below = set(toposort(load.src[1:]))
     return prod(
         size_of_axis(axis) or 1
-        for axis in ranges_of(root)
+        for axis in site.scope
         if axis.arg.kind is AxisKind.LOOP and axis not in below
     )

@@ -14,6 +14,7 @@ from math import prod
 
 from tiny_codegen.loops.accesses import loads_of, stride
 from tiny_codegen.loops.ranges import size_of_axis
+from tiny_codegen.loops.work import sites_of
 from tiny_ir import AxisKind, Op, UOp, toposort
 from tiny_plugin import Target
 
@@ -45,6 +46,9 @@ def best_order(root: UOp, target: Target) -> tuple[UOp, ...] | None:
     loops = [a for a in nest if a.arg.kind is AxisKind.LOOP]
     if not 1 < len(loops) <= MOST_AXES:
         return None
+    sites = sites_of(root)
+    if any(not set(loops) <= site.scope for site in sites):
+        return None  # what is computed once in outer loops would be computed in each turn of others
     inner = [a for a in _all_axes(root) if a not in loops]
     loads = [
         _Load(frozenset(_axes_below(load)), load.dtype.nbytes, _is_slow(root, load))

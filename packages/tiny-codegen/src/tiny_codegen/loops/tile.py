@@ -10,6 +10,7 @@ from math import prod
 from tiny_codegen.loops.accesses import loads_of, stores_of
 from tiny_codegen.loops.actions import may_shift
 from tiny_codegen.loops.ranges import ranges_of, size_of_axis
+from tiny_codegen.loops.work import sites_of
 from tiny_ir import AxisKind, Op, UOp, toposort
 from tiny_plugin import Target
 
@@ -34,14 +35,15 @@ def choose_tile(root: UOp, target: Target) -> Tile:
     Each copy of the reduction keeps an accumulator in a register, each load that lanes make wide
     takes another while it is used, and one is left for a scalar that is spread over lanes.
     """
-    reduces = [node for node in toposort((root,)) if node.op is Op.REDUCE]
+    reduces = [site for site in sites_of(root) if site.node.op is Op.REDUCE]
     if not reduces or any(node.op is Op.REGISTER for node in toposort((root,))):
         return Tile(())
     together = _reductions_at_once(root)
     registers = target.vector_registers if target.vector_nbytes else target.registers
     loads = [frozenset(_axes_below(load)) for load in loads_of(root)]
+    around = frozenset.intersection(*(site.scope for site in reduces))
     lanes = {a for a in ranges_of(root) if a.arg.kind in (AxisKind.LANE, AxisKind.REDUCE_LANE)}
-    candidates = _candidates(root, loads)
+    candidates = [axis for axis in _candidates(root, loads) if axis in around]
     untiled = (_loads_an_operation(loads, {}) + OPERATION_COST) * LATENCY
     best: tuple[float, int, Tile] = (untiled, 0, Tile(()))
     for count in (1, 2):
