@@ -1,15 +1,22 @@
-"""Random programs of reads, views, writes and partial realizations give what NumPy gives."""
+"""Random programs of reads, views, writes and partial realizations give what NumPy gives.
+
+Every tenth case also takes gradients: of a program that is lazy, realized here and there, captured.
+"""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
-from tiny_tensor import Session, Tensor
+from tiny_ir import GradientError
+from tiny_tensor import Session, Tensor, jit
 
 CASES = 5000
+WITH_GRADIENTS = 10
+"""One case in so many takes gradients too: that compiles a lot."""
 
 SHAPES = ((4,), (2, 3), (4, 2))
 Array = np.ndarray[tuple[int, ...], np.dtype[np.int32]]
@@ -22,12 +29,18 @@ def judge(case: int) -> dict[str, str | float]:
     """Run one program on tensors and on arrays, and compare all they hold at the end.
 
     Raises:
-        AssertionError: a tensor does not hold what its array holds.
+        AssertionError: a tensor does not hold what its array holds, or has another gradient after
+            a realization.
     """
     with _SESSION:
         program = Program(random.Random(case))
         writes = program.run()
-    return {"writes": "none" if not writes else "some", "steps": float(len(program.log))}
+        gradients = judged_gradients(case) if case % WITH_GRADIENTS == 0 else "not taken"
+    return {
+        "writes": "none" if not writes else "some",
+        "gradients": gradients,
+        "steps": float(len(program.log)),
+    }
 
 
 class Program:
@@ -176,3 +189,94 @@ class Program:
             case _:
                 tensor.assign(tensor * 2 + 1)
                 array[...] = array * 2 + 1
+
+
+# Gradients.
+
+
+def judged_gradients(case: int) -> str:
+    """Compare the gradients of one program, run in three ways.
+
+    A write in place may take numbers that a gradient needs, once they are in memory: that is
+    refused, and never wrong.
+    """
+    expected = gradients_of(case, "lazy")
+    word = "equal"
+    for way in ("realized", "captured"):
+        try:
+            found = gradients_of(case, way)
+        except GradientError as error:
+            if "no longer exists" not in str(error):
+                raise
+            word = "refused or equal"
+            continue
+        for mine, theirs in zip(found, expected, strict=True):
+            assert np.allclose(mine, theirs, rtol=1e-12, atol=0), (case, way, found, expected)
+    return word
+
+
+def gradients_of(case: int, way: str) -> list[Any]:
+    """The loss of a random program, and its gradients with respect to some of its tensors."""
+    draw, picks = random.Random(case), random.Random(-1 - case)
+
+    def realize(pool: list[Tensor]) -> None:
+        chosen = picks.choices(pool, k=picks.choice((0, 0, 1, 2)))
+        if chosen and way == "realized":
+            chosen[0].realize(*chosen[1:])
+
+    values = np.arange(4.0).reshape(2, 2)
+    first = [Tensor(values + 1), Tensor(values / 3), Tensor.ones(2, 2, dtype="float64")]
+    seed = draw.randrange(1 << 30)
+
+    def program(first: list[Tensor]) -> list[Tensor]:
+        return differentiable(random.Random(seed), first, realize)
+
+    loss, *pool = (jit(program) if way == "captured" else program)(first)
+    del first
+    realize([loss, *pool])
+    targets = pool if draw.random() < 0.5 else [draw.choice(pool)]
+    slopes = loss.gradient(*targets)  # before anything is read
+    return [loss.item(), *[slope.numpy() for slope in slopes]]
+
+
+def differentiable(
+    draw: random.Random, pool: list[Tensor], realize: Callable[[list[Tensor]], None]
+) -> list[Tensor]:
+    """Do random steps; return a loss, and what is left of the pool."""
+    pool = list(pool)
+    for step in range(draw.randint(2, 9)):
+        at, number = draw.randrange(len(pool)), 1 + step / 8 + draw.random() / 16
+        x, w = pool[at], draw.choice(pool)
+        match draw.choice(GRADIENT_STEPS):
+            case "multiply":
+                pool.append(x * w * number)
+            case "bend":
+                pool.append((x * number).sin())
+            case "copy":
+                pool.append(x.clone())
+            case "turn":
+                pool.append(x.T)
+            case "detach":
+                pool.append(x.detach() * number + w)
+            case "part":
+                x[0:1] = (w * number)[1:2]
+            case "column":
+                x[:, 1:] = number
+            case "mask":
+                x[Tensor([True, False])] = (w * number)[:1]
+            case "assign":
+                x.assign(w * number)
+            case "update":
+                x.assign(x * w * number)
+            case "move":
+                pool[at] = x + number
+            case "drop" if len(pool) > 3:
+                pool.pop(at)
+        realize(pool)
+    return [(draw.choice(pool) * draw.choice(pool) * 1.5).sum(), *pool]
+
+
+GRADIENT_STEPS = (
+    *("multiply", "bend", "copy", "turn", "detach", "part", "column"),
+    *("mask", "assign", "update", "move", "drop"),
+)

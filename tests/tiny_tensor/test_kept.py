@@ -160,3 +160,11 @@ def test_long_rows_are_refused_and_not_left_out(monkeypatch: pytest.MonkeyPatch)
     assert (result.detach() * a).sum().gradient(a)[0].tolist() == [2 * 1.5**4]
     with pytest.raises(GradientError, match="further back"):
         result.sum().gradient(a)
+
+
+def test_a_copy_leads_to_what_was_copied_in_the_same_run() -> None:
+    x = Tensor.ones(2)
+    copy = x.clone()
+    y = (copy * copy).sum()
+    Tensor.realize(y, x, copy)
+    assert [slope.tolist() for slope in y.gradient(x, copy)] == [[2, 2], [2, 2]]

@@ -1,4 +1,7 @@
-"""The first cases of the judges of writes and of captured functions, at every test run."""
+"""The first cases of the judges of writes and of captured functions, at every test run.
+
+Those of the judge of writes take gradients too.
+"""
 
 from __future__ import annotations
 

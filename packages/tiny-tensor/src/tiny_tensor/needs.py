@@ -85,7 +85,7 @@ def reads_of(graph: UOp) -> tuple[Reads, ...]:
                 frozenset(
                     other
                     for other, its in enumerate(graph.src)
-                    if other != at and reached & bits[its.src[1]] and its.src[1] is not value
+                    if other != at and reached & bits[its.src[1]]
                 ),
                 bool(found(reached)),
             )
