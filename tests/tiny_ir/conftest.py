@@ -193,7 +193,8 @@ def wide() -> Sample:
     total = fused.reduce(Op.ADD, (0,))
     target = make(Op.INDEX, None, (out, start), 8)
     effect = make(Op.STORE, None, (target, fused * total, steps < zero + i))
-    sink = make(Op.SINK, None, (effect,), KernelArg("wide"))
+    next_line = make(Op.PREFETCH, None, (make(Op.INDEX, None, (out, start)),))
+    sink = make(Op.SINK, None, (next_line, effect), KernelArg("wide"))
     return Sample("wide", "program", sink, tuple(toposort([sink])))
 
 

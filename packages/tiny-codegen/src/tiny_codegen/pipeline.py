@@ -10,6 +10,7 @@ from tiny_codegen.program.decompose import DECOMPOSE
 from tiny_codegen.program.drop_single_turns import drop_single_turns
 from tiny_codegen.program.expand_lanes import expand_lanes
 from tiny_codegen.program.flatten_effects import flatten_effects
+from tiny_codegen.program.foresee_writes import foresee_writes
 from tiny_codegen.program.lower_reduce import lower_reduce
 from tiny_codegen.program.narrow_indices import NARROW_INDICES
 from tiny_codegen.program.number_memory import number_memory
@@ -47,6 +48,7 @@ KERNEL_PIPELINE: tuple[Row, ...] = (
     PluginSlot("program", PROGRAM_LEVEL),
     Stage("decompose", DECOMPOSE, PROGRAM_LEVEL),  # divides and shifts by bounds of integers
     Stage("skip rare work", SKIP_RARE_WORK, PROGRAM_LEVEL),  # functions have their slow sides now
+    Stage("foresee writes", foresee_writes, PROGRAM_LEVEL),  # all addresses are what they will be
     Stage("flatten effects", flatten_effects, PROGRAM_LEVEL),
     Stage("number memory", number_memory, PROGRAM_LEVEL),  # last: no stage adds any after it
 )

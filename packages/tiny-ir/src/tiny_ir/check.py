@@ -517,6 +517,13 @@ def _barrier(node: UOp) -> Fault | None:
     return _are_effects(node.src)
 
 
+def _prefetch(node: UOp) -> Fault | None:
+    place = node.src[0]
+    if place.op is not Op.INDEX or place.shape or storage_of(place) is None:
+        return Fault(f"{place!r} is no place in memory.", "prefetch one element: an INDEX.")
+    return None
+
+
 # Wide values ------------------------------------------------------------------------------------
 
 
@@ -581,6 +588,7 @@ _CHECKS: Mapping[Op, Check] = MappingProxyType(
         Op.AFTER: _after,
         Op.END: _end,
         Op.BARRIER: _barrier,
+        Op.PREFETCH: _prefetch,
         Op.STACK: _stack,
         Op.EXTRACT: _extract,
         Op.SHUFFLE: _shuffle,

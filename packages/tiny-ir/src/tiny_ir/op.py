@@ -107,6 +107,7 @@ class Op(Enum):
     AFTER = auto()
     END = auto()
     BARRIER = auto()
+    PREFETCH = auto()
     SINK = auto()
 
     # wide values

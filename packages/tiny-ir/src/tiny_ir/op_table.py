@@ -165,6 +165,7 @@ OP_TABLE: dict[Op, OpRow] = {
     Op.AFTER: OpRow(1, None, _first, shapes.first, EVERYWHERE),
     Op.END: OpRow(1, None, _void, shapes.scalar, LOWERED),
     Op.BARRIER: OpRow(0, None, _void, shapes.scalar, LOWERED),
+    Op.PREFETCH: OpRow(1, 1, _void, shapes.scalar, ONLY_PROGRAM),
     Op.SINK: OpRow(0, None, _void, shapes.scalar, EVERYWHERE),
     Op.SPLAT: OpRow(1, 1, _first, shapes.splat, LOWERED),
     Op.STACK: OpRow(1, None, _first, shapes.stack, LOWERED),

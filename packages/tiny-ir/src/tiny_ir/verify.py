@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from tiny_ir.uop import UOp
 
 LEVELS = (GRAPH_LEVEL, KERNEL_LEVEL, PROGRAM_LEVEL)
+_TAKES_ADDRESS = frozenset((Op.LOAD, Op.STORE, Op.PREFETCH))
 _ORDERING = frozenset((Op.AFTER, Op.END, Op.BARRIER, Op.SINK))
 
 
@@ -160,7 +161,7 @@ def _program_fault(node: UOp) -> Fault | None:
         return Fault(f"{node.src[0]!r} is no address.", "load an INDEX or a REGISTER.")
     if node.op in _ORDERING:
         return None
-    for source in node.src[1:] if node.op in (Op.LOAD, Op.STORE) else node.src:
+    for source in node.src[1:] if node.op in _TAKES_ADDRESS else node.src:
         if _is_address(source) or _is_memory(source):
             return Fault(f"{source!r} is an address, not a value.", "LOAD it first.")
     return None

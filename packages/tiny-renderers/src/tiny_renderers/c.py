@@ -285,6 +285,10 @@ class _Function(Walk):
         else:
             self._line(statement)
 
+    def prefetch(self, node: UOp) -> None:
+        """Write a prefetch for writing."""
+        self._line(f"__builtin_prefetch(&{self._element(access_of(node.src[0]))}, 1);")
+
     def load_register(self, node: UOp, register: UOp) -> None:
         """Keep the value that the accumulator has here."""
         self._bind(node, self._lane(register, _LANE))

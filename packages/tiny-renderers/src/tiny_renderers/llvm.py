@@ -358,6 +358,12 @@ class _Function(LlvmValues):
             self.line(f"br label %after{number}")
         self._label(f"after{number}")
 
+    def prefetch(self, node: UOp) -> None:
+        """Write a prefetch for writing, into all caches."""
+        kinds = [("ptr", self._address(access_of(node.src[0])))]
+        kinds += [("i32", "1"), ("i32", "3"), ("i32", "1")]
+        self.line(self.call("prefetch.p0", "void", kinds))
+
     def load_register(self, node: UOp, register: UOp) -> None:
         """Take the value that the REGISTER has here."""
         self.values[node] = self.registers.get(register, "poison")

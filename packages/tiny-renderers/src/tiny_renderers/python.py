@@ -172,6 +172,9 @@ class _Function(Walk):
         """Write a call of one of the reading methods."""
         self._bind(node, self._loaded(node))
 
+    def prefetch(self, node: UOp) -> None:
+        """Write nothing: there is no cache to fill."""
+
     def load_register(self, node: UOp, register: UOp) -> None:
         """Keep the value that the accumulator has here."""
         self._bind(node, f"accumulator{register.arg.number}")

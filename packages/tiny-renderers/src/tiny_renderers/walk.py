@@ -101,6 +101,8 @@ class Walk(ABC):
                 self.store(node)
             case Op.BARRIER:
                 pass  # these languages have one worker, which never waits for itself
+            case Op.PREFETCH:
+                self.prefetch(node)
             case Op.SPLAT | Op.STACK | Op.EXTRACT | Op.SHUFFLE:
                 self.arrange(node)
             case Op.REDUCE:
@@ -127,6 +129,10 @@ class Walk(ABC):
     @abstractmethod
     def store(self, node: UOp) -> None:
         """Write memory."""
+
+    @abstractmethod
+    def prefetch(self, node: UOp) -> None:
+        """Say that memory will soon be written; it may lie outside of what the storage holds."""
 
     @abstractmethod
     def load_register(self, node: UOp, register: UOp) -> None:

@@ -142,6 +142,7 @@ def host_target(driver: Driver) -> Target:
         supported |= pairs(_ROUNDINGS, floats)
     if has_fma:
         supported |= pairs([Op.FMA], floats)
+    supported |= pairs([Op.PREFETCH], _STORED)
     return Target(
         name="cpu",
         arch=arch,
