@@ -38,6 +38,12 @@ def written(x: Tensor) -> Tensor:
     return y * x
 
 
+def masked(x: Tensor) -> Tensor:
+    y = x * 1
+    y[Tensor([[True, False, True], [False, True, False]])] = x.reshape(6)[1:4] * 2
+    return y * x
+
+
 def taken(x: Tensor) -> Tensor:
     return x.reshape(6)[Tensor(INDEX)] ** 2
 
@@ -74,6 +80,7 @@ FUNCTIONS: dict[str, Function] = {
     "scatter multiply": lambda x: scattered(x, "prod"),
     "scatter extreme": lambda x: scattered(x, "amax"),
     "write": written,
+    "mask": masked,
     "write whole": lambda x: (x * 2).assign(x * x),
     "contiguous": lambda x: x.contiguous() * x.contiguous_backward(),
     "copy": lambda x: x.clone() * 3,
@@ -84,6 +91,11 @@ FUNCTIONS: dict[str, Function] = {
     "constant": lambda x: Tensor(OTHER) * 2,
 }
 EACH = pytest.mark.parametrize("name", FUNCTIONS)
+CHAINED = (
+    *("arithmetic", "choice", "functions", "softmax", "cumsum", "logcumsumexp", "cummax", "table"),
+    *("sort", "scatter", "scatter extreme", "write", "mask", "write whole", "copy", "contiguous"),
+)
+"""Those that return what they take: (2, 3), all of it changing."""
 
 
 def test_there_are_rules_for_all_ops_with_gradients() -> None:
@@ -197,6 +209,25 @@ def test_as_many_kernels_for_many_rows_as_for_few(session: Session) -> None:
             vmap(function)(x).realize()
             counts.append(session.counters.kernels - before)
     assert counts[:2] == counts[2:]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_chains_of_functions_agree_in_every_direction(seed: int) -> None:
+    draw = np.random.RandomState(seed)
+    chain = [FUNCTIONS[name] for name in draw.choice(CHAINED, 3)]
+
+    def function(x: Tensor) -> Tensor:
+        for step in chain:
+            x = step(x * 0.3 + 0.7)
+        return x
+
+    x, way = values((2, 2, 3), seed), Tensor(values((2, 3), seed + 1))
+    rows = np.stack([function(Tensor(row)).numpy() for row in x])
+    assert np.allclose(vmap(function)(Tensor(x)).numpy(), rows, rtol=1e-12, atol=0)
+    row = Tensor(x[1])
+    speed = jvp(function, (row,), (way,))[1].sum().item()
+    slope = vmap(lambda x: function(x).sum().gradient(x)[0])(Tensor(x))[1]
+    assert speed == pytest.approx((slope * way).sum().item(), rel=1e-10)
 
 
 def test_rows_may_lie_along_any_axis_of_any_argument() -> None:
