@@ -41,6 +41,7 @@ def resolved_axes(axes: int | Sequence[int] | None, rank: int) -> tuple[int, ...
 
     Raises:
         AxisError: an axis does not exist or is named twice.
+        ArgumentTypeError: it is no integer.
 
     Example:
         >>> resolved_axes((-1, 0), 3), resolved_axes(None, 2)
@@ -48,7 +49,7 @@ def resolved_axes(axes: int | Sequence[int] | None, rank: int) -> tuple[int, ...
     """
     if axes is None:
         return tuple(range(rank))
-    if isinstance(axes, int):
+    if not isinstance(axes, Sequence):
         # One element may be reduced along the axes 0 and -1, as everywhere in Python.
         return () if rank == 0 and axes in (0, -1) else (resolved_axis(axes, rank),)
     found = sorted(resolved_axis(axis, rank) for axis in axes)
