@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tiny_ir import Op, TinyError, dtypes
-from tiny_tensor import Tensor
+from tiny_tensor import Tensor, kernel_axis
 from tiny_tensor.call_arguments import tensors_in
 from tiny_tensor.transforms import hessian, jacrev, jvp, vmap
 
@@ -106,6 +106,10 @@ CALLED: dict[str, Callable[[], object]] = {
         name: lambda name=name: getattr(floats(), name)(floats(), floats())  # type: ignore[misc]
         for name in ("addcmul", "addcdiv", "addmm")
     },
+    "embedding_bag": lambda: floats().embedding_bag(integers()),
+    "fold2d": lambda: floats(1, 4, 4).fold2d((3, 3), 2),
+    "grid_sample": lambda: images().grid_sample(images(1, 3, 3, 2)),
+    "unfold2d": lambda: images().unfold2d(2),
     "addmv": lambda: floats(4).addmv(floats(), floats(4)),
     "addr": lambda: floats().addr(floats(4), floats(4)),
     "addbmm": lambda: floats().addbmm(floats(2, 4, 3), floats(2, 3, 4)),
@@ -185,6 +189,15 @@ CALLED: dict[str, Callable[[], object]] = {
     "masked_fill": lambda: floats().masked_fill(bools(), 2.0),
     "lerp": lambda: floats().lerp(floats(), 0.5),
     "to_device": lambda: floats().to_device("null:1"),
+    "custom_kernel": lambda: _doubled(floats(4)),
+    "call": lambda: floats().call(fxn=floats().as_param(0) + 1.0),
+    "hash": list,  # keccak, of 256 rows: its kernels take long to compile
+    "keccak": lambda: Tensor.full((8,), 1, "uint8", NULL).contiguous().keccak(),
+    "image_conv2d": lambda: images().image_conv2d(images(2, 2, 3, 3)),
+    "random_bits": lambda: Tensor.random_bits(1, 2, 3, NULL),
+    "threefry": lambda: floats().cast("uint64").threefry(7),
+    "shard": lambda: floats().shard((NULL,), 0),
+    "shard_": lambda: floats().shard_((NULL,)),
 }
 """Methods that need other arguments."""
 
@@ -205,8 +218,16 @@ READ = frozenset(("tolist", "numpy", "item", "data", "allclose"))
 FACTS = frozenset(
     ("device", "dtype", "grad", "is_param", "is_param_", "max_shape", "ndim", "shape", "size")
     + ("uop", "whole", "settle", "training", "train", "manual_seed", "from_dlpack")
+    + ("as_param", "const", "from_blob", "from_url", "decode_hevc_frame")
 )
 """What is known without computing, belongs to the engine, or brings data from the host."""
+
+
+def _doubled(x: Tensor) -> list[Tensor]:
+    i = kernel_axis(4, 0)
+    return x.empty_like().custom_kernel(
+        x, fxn=lambda out, x: out.index(i).store(x.index(i) * 2.0).end(i)
+    )
 
 
 def _slopes() -> list[Tensor]:

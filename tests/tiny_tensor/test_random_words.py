@@ -28,6 +28,7 @@ def test_words_are_the_halves_of_counts() -> None:
     key = Tensor([9, 0], dtype="uint32")
     assert Tensor.random_bits(key, Tensor([2**64 - 1], dtype="uint64"), 3).tolist() == words
     assert Tensor.random_bits(9, 0, 0).shape == (0,)
+    assert Tensor.random_bits(9, 2**64 - 1, 3, "python").tolist() == words
 
 
 def test_words_leave_the_stream_of_the_session_alone() -> None:

@@ -48,7 +48,9 @@ class RandomWordMethods(CastMethods):
         return self._apply(make(Op.THREEFRY, None, self._broadcasted(seed)))
 
     @classmethod
-    def random_bits(cls, key: Self | int, counter: Self | int, num: int) -> Self:
+    def random_bits(
+        cls, key: Self | int, counter: Self | int, num: int, device: str | None = None
+    ) -> Self:
         """Words of the stream of a key, from a counter on; the Session's own stream stays put.
 
         Each count gives two words, the lower one first; counts are of 64 bits, and wrap.
@@ -57,6 +59,7 @@ class RandomWordMethods(CastMethods):
             key: a number, a tensor of one uint64, or of two uint32, the lower one first.
             counter: the first count, likewise.
             num: how many words.
+            device: where they live; by default where a tensor among the two is.
 
         Returns:
             (num,) of uint32, equal on every device.
@@ -78,11 +81,11 @@ class RandomWordMethods(CastMethods):
                 fix="choose another one.",
             )
         given = [value for value in (key, counter) if isinstance(value, cls)]
-        device = given[0].device if given else current_session().default_device
+        place = current_session().device_name(device or (given[0].device if given else None))
         first = _word(counter, cls)
         counts = make(Op.IOTA, dtypes.weakint, (), max(1, (num + 1) // 2)).cast(dtypes.uint64)
         pairs = make(Op.THREEFRY, None, (counts + first, _word(key, cls)))
-        words = cls._from_uop(pairs, device).bitcast(dtypes.uint32)
+        words = cls._from_uop(pairs, place).bitcast(dtypes.uint32)
         return words._apply(words.uop.shrink([(0, num)]))
 
 
