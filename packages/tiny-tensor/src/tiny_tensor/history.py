@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary, WeakSet, ref
 
-from tiny_ir import Op, UOp, toposort
+from tiny_ir import Op, ParamArg, UOp, make, substitute
 from tiny_tensor.kept import Held, Kept, Witness
 from tiny_tensor.needs import Reads, reached_from, reads_of, version_of
 from tiny_tensor.storage import Version, buffer_below, is_in_memory, memory_below
@@ -33,8 +33,8 @@ class Run:
     """One run of a graph: what its results were computed from.
 
     Attributes:
-        leaves: the identity of the BUFFER of each PARAM.
-        buffers: those BUFFERs, as long as they exist.
+        leaves: the identity of the BUFFER of each PARAM, by slot.
+        buffers: the BUFFERs that a gradient reaches, by slot, as long as they exist.
         results: the BUFFERs that it left, as long as they exist.
         binds: the BIND of each VARIABLE.
         marks: the identity of each mark.
@@ -46,13 +46,13 @@ class Run:
 
     def __init__(
         self,
-        inputs: Sequence[UOp],
+        inputs: Mapping[int, UOp],
         binds: Mapping[str, UOp],
         marks: tuple[int, ...],
         results: Sequence[UOp],
     ) -> None:
-        self.leaves: tuple[int, ...] = tuple([buffer.arg.identity for buffer in inputs])
-        self.buffers = tuple(map(ref, inputs))
+        self.leaves: dict[int, int] = {slot: b.arg.identity for slot, b in inputs.items()}
+        self.buffers: dict[int, ref[UOp]] = {}
         self.results = tuple(map(ref, results))
         self.binds = binds
         self.marks = marks
@@ -148,6 +148,11 @@ class Making:
         return found
 
 
+NONE: frozenset[int] = frozenset()
+FIRST = frozenset((0,))
+READS_OF_COPY = Reads(FIRST, NONE, FIRST, FIRST, NONE, NONE, True)
+
+
 class Result:
     """What a graph leaves in one BUFFER.
 
@@ -192,42 +197,68 @@ class History:
             if node.dtype.is_float
         ]
 
-    def add(self, canonical: Canonical, pending: Pending, session: Session) -> None:
-        """Remember what a graph computed. The caller holds the lock."""
+    def add(
+        self,
+        canonical: Canonical,
+        pending: Pending,
+        session: Session,
+        resolved: Mapping[UOp, UOp],
+    ) -> None:
+        """Remember what a graph computed. The caller holds the lock.
+
+        Args:
+            canonical: the graph that ran.
+            pending: what its effects are the results of.
+            session: where tensors and memory are.
+            resolved: for the nodes of tensors that were part of the graph, what they were there.
+        """
         results = self.results_of(canonical, pending)
         if not results:
             return
-        slot_of = {buffer: slot for slot, buffer in enumerate(canonical.buffers)}
-        written: dict[UOp, int] = {}
-        versions: dict[UOp, Version] = {}
-        done: dict[UOp, UOp] = {}
-        for tensor in session.live_tensors():
-            storage = tensor._storage
-            if is_in_memory(storage.node) or not tensor.dtype.is_float:
-                continue
-            whole = session.finished.resolve(storage.node, done)
-            versions[whole] = storage.version
-            versions[session.finished.resolve(tensor.uop, done)] = storage.version
-            before = None if storage.data is None else storage.data()
-            if before in slot_of:
-                written[memory_below(whole) or whole] = slot_of[before]
-        for result in results:
-            versions.pop(result.node, None)
-        inside = versions.keys() & toposort((pending.sink,)) if versions else set()
-
         buffers = [buffer_below(result) for result in pending.results.values()]
         run, held = self.new_run(
-            canonical.inputs, canonical.binds, canonical.marks, results, buffers, session
+            dict(enumerate(canonical.inputs)),
+            canonical.binds,
+            canonical.marks,
+            results,
+            buffers,
+            session,
         )
+        written: dict[UOp, int] = {}
+        versions: dict[UOp, Version] = {}
+        if any(result.reads.is_reached for result in results):
+            slot_of = {buffer: slot for slot, buffer in enumerate(canonical.buffers)}
+            for tensor in session.live_tensors():
+                storage = tensor._storage
+                if not tensor.dtype.is_float or is_in_memory(storage.node):
+                    continue
+                for node in {storage.node, tensor.uop} & resolved.keys():
+                    if resolved[node] not in pending.results:
+                        versions[resolved[node]] = storage.version
+                before = None if storage.data is None else storage.data()
+                if before in slot_of and storage.node in resolved:
+                    whole = resolved[storage.node]
+                    written[memory_below(whole) or whole] = slot_of[before]
         for result in results:
             parts: tuple[ref[Version], ...] = ()
-            if inside and result.reads.is_reached:
-                parts = tuple([ref(versions[node]) for node in inside & reached_from(result.node)])
+            if versions and result.reads.is_reached:
+                inside = versions.keys() & reached_from(result.node)
+                parts = tuple([ref(versions[node]) for node in inside])
             self.add_result(result, run, held, written.get(result.node), parts)
+
+    def add_copy(self, copy: UOp, buffer: UOp, node: UOp, session: Session) -> None:
+        """Remember that a BUFFER holds the elements of a view of another one."""
+        if not node.dtype.is_float:
+            return
+        arg = ParamArg(0, buffer.arg.elements, buffer.arg.device)
+        value = substitute(node, {buffer: make(Op.PARAM, buffer.dtype, (), arg)})
+        result = Result(0, node, value, READS_OF_COPY)
+        run, held = self.new_run({0: buffer}, {}, (), (result,), (copy,), session)
+        self.add_result(result, run, held)
 
     def new_run(
         self,
-        inputs: Sequence[UOp],
+        inputs: Mapping[int, UOp],
         binds: Mapping[str, UOp],
         marks: Sequence[UOp],
         results: Iterable[Result],
@@ -237,7 +268,7 @@ class History:
         """A run of a graph, and the numbers that gradients of its results read, by slot.
 
         Args:
-            inputs: the BUFFER of each slot.
+            inputs: the BUFFER of each slot that is read.
             binds: the BIND of each VARIABLE.
             marks: the marks.
             results: what it leaves that is of floats.
@@ -246,13 +277,14 @@ class History:
         """
         self.settle()
         run = Run(inputs, binds, tuple([mark.arg for mark in marks]), buffers)
-        reached: set[int] = set()
-        needed: set[int] = set()
+        reached: frozenset[int] = frozenset()
+        needed: frozenset[int] = frozenset()
         for result in results:
             if result.reads.is_reached:
                 reached |= result.reads.reached
                 needed |= result.reads.needed
         for slot in reached:
+            run.buffers[slot] = ref(inputs[slot])
             made = self._makings.get(inputs[slot])
             if made is None or not made.reads.is_reached:
                 continue

@@ -18,7 +18,7 @@ from tiny_tensor.storage import Version
 if TYPE_CHECKING:
     from tiny_tensor.history import Making
 
-KEPT_NBYTES = 1 << 30
+KEPT_NBYTES = 1 << 28
 """Bytes kept for gradients alone: where there are more, what was kept first is given back."""
 
 Witness: TypeAlias = UOp | Version
@@ -49,7 +49,7 @@ class Watch:
     __slots__ = ("held", "makings", "reference")
 
     def __init__(self, witness: Witness, gone: deque[Watch]) -> None:
-        self.makings: WeakSet[Making] = WeakSet()
+        self.makings: WeakSet[Making] | None = None
         self.held: ref[Held] | None = None
         self.reference: ref[Witness] | None = ref(witness, lambda _: gone.append(self))
 
@@ -87,7 +87,10 @@ class Kept:
 
     def watch(self, witness: Witness, making: Making) -> None:
         """Let a making be among the `bereaved` once a witness is gone."""
-        self._watch_of(witness).makings.add(making)
+        watch = self._watch_of(witness)
+        if watch.makings is None:
+            watch.makings = WeakSet()
+        watch.makings.add(making)
 
     def bereaved(self) -> list[Making]:
         """The makings whose witnesses have gone since the last call."""
@@ -95,7 +98,7 @@ class Kept:
         while self._gone:
             watch = self._gone.popleft()
             watch.reference = None  # or it would hold itself
-            found += watch.makings
+            found += watch.makings or ()
             held = None if watch.held is None else watch.held()
             if held is not None:
                 self._alone.append(ref(held))

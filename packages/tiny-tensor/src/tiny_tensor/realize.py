@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -34,13 +34,20 @@ def realize(tensors: Sequence[TensorCore], session: Session) -> None:
         done: dict[UOp, UOp] = {}
         tensors = (*tensors, *session.expectations.tensors())
         wanted = {session.finished.resolve(tensor.whole, done): tensor.device for tensor in tensors}
-        compute(wanted, session)
+        compute(wanted, session, done)
 
 
-def compute(wanted: dict[UOp, str], session: Session) -> dict[UOp, UOp]:
+def compute(
+    wanted: dict[UOp, str], session: Session, resolved: Mapping[UOp, UOp]
+) -> dict[UOp, UOp]:
     """Run what is missing for graph nodes, each on a device. The caller holds the lock.
 
     Here is the whole way, in its own words.
+
+    Args:
+        wanted: the nodes, with what is finished below them replaced by memory.
+        session: in which they are.
+        resolved: for nodes as tensors have them, what they are after that.
 
     Returns:
         For each node that was computed, the view of memory that holds its elements.
@@ -61,7 +68,7 @@ def compute(wanted: dict[UOp, str], session: Session) -> dict[UOp, UOp]:
     # Binary -> run
     memories = [memory_of(buffer, session) for buffer in canonical.buffers]
     plan.run(memories, canonical.values(), session)
-    session.history.add(canonical, pending, session)
+    session.history.add(canonical, pending, session, resolved)
     settle(pending, session)
 
     session.counters.realizes += 1
@@ -170,8 +177,9 @@ def buffer_of_rows(node: UOp, device: str, session: Session) -> tuple[UOp, int]:
     """
     found = piece_of_memory(node) or piece_of_memory(session.finished.resolve(node, {}))
     if found is None:
-        copy = session.finished.resolve(make(Op.CONTIGUOUS, None, (node,)), {})
-        results = compute({copy: device}, session)
+        done: dict[UOp, UOp] = {}
+        copy = session.finished.resolve(make(Op.CONTIGUOUS, None, (node,)), done)
+        results = compute({copy: device}, session, done)
         found = piece_of_memory(results[copy])
         assert found is not None, "what was just computed lies in row-major order"
     return found

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from time import perf_counter
 from weakref import ref
 
-from tiny_ir import JitError, Op, UOp, make, substitute, toposort
+from tiny_ir import JitError, Op, UOp, substitute, toposort
 from tiny_plugin import Memory, record
 from tiny_tensor.call_arguments import CallArguments
 from tiny_tensor.canonical import canonical_of
 from tiny_tensor.capture import Capture
 from tiny_tensor.history import Result
 from tiny_tensor.launch_values import bound
-from tiny_tensor.pending import Pending, pending_of
+from tiny_tensor.pending import pending_of
 from tiny_tensor.plan import Plan
 from tiny_tensor.realize import buffer_of_rows, compute, memory_of, schedules_of
 from tiny_tensor.returned import Returned
@@ -72,6 +72,8 @@ class Recording:
         self._marks: tuple[UOp, ...] = ()
         self._made: list[Result] = []
         """The results that gradients flow through."""
+        self._sources: dict[int, UOp] = {}
+        """The BUFFERs that these are computed from, by slot."""
         self._places: list[UOp] = []
         """The BUFFER of each result."""
         self._written: dict[UOp, int] = {}
@@ -85,6 +87,9 @@ class Recording:
             self._slots, self._binds = canonical.buffers, canonical.binds
             self._read, self._marks = canonical.inputs, canonical.marks
             self._made = _differentiable(session.history.results_of(canonical, pending))
+            below = toposort([result.value for result in self._made])
+            slots = [node.arg.slot for node in below if node.op is Op.PARAM]
+            self._sources = {slot: self._read[slot] for slot in slots}
             self._places = [buffer_below(result) for result in results.values()]
             slot_of = {buffer: slot for slot, buffer in enumerate(self._read)}
             for storage, node in written.items():
@@ -173,7 +178,7 @@ class Recording:
         if pending:
             done: dict[UOp, UOp] = {}
             resolve = session.finished.resolve
-            compute({resolve(node, done): device for node, device in pending}, session)
+            compute({resolve(node, done): device for node, device in pending}, session, done)
 
     def _whole_buffer(self, storage: Storage, device: str) -> UOp:
         """The BUFFER of a box, which lies in it from its start and in row-major order."""
@@ -203,9 +208,7 @@ class Recording:
         place = session.device(buffer.arg.device)
         piece = source.piece(offset * node.dtype.nbytes, destination.nbytes)
         place.mark = place.runtime.copy(piece, destination, place.marks())
-        rows = session.view_of(copy, node)
-        sink = make(Op.SINK, None, (rows.store(node),))
-        session.history.add(canonical_of(sink), Pending(sink, {node: rows}, ()), session)
+        session.history.add_copy(copy, buffer, node, session)
         return copy
 
     def _check_apart(self, arguments: CallArguments, boxes: Sequence[tuple[Box, Storage]]) -> None:
@@ -258,7 +261,7 @@ class Recording:
     def _remember(self, actual: Mapping[UOp, UOp], binds: Mapping[str, UOp]) -> None:
         """Let gradients flow through the results, as if they had been computed without capture."""
         history = self._session.history
-        inputs = [actual[buffer] for buffer in self._read]
+        inputs = {slot: actual[buffer] for slot, buffer in self._sources.items()}
         places = [actual[buffer] for buffer in self._places]
         run, held = history.new_run(inputs, binds, self._marks, self._made, places, self._session)
         for result in self._made:
