@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 from rewrite_engine import LEAVES, draw_plan, unused
-
 from tiny_ir import (
     Op,
     RuleSet,

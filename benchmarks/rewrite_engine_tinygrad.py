@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rewrite_engine import LEAVES, draw_plan, unused
 from tinygrad.dtype import dtypes
 from tinygrad.uop.ops import Ops, PatternMatcher, UOp, UPat, graph_rewrite
+
+from rewrite_engine import LEAVES, draw_plan, unused
 
 x, c, d = UPat.var("x"), UPat.cvar("c"), UPat.cvar("d")
 

@@ -1,87 +1,127 @@
 """Measure tiny beside its peers, in one run on one machine, and show the ratios.
 
-    hatch run bench             everything
-    hatch run bench rewrite     one file, bench_rewrite.py
+    hatch run bench                  everything
+    hatch run bench ops dispatch     some kinds of it
+    hatch run bench ops --only sort --peers numpy,torch
+    hatch run bench --quick          small sizes, one turn each: whether everything works
 
-A benchmark is a file beside this one, `bench_<name>.py`, whose `measure()` yields Rows. Only the
-ratio of two times from one run says anything; nothing asserts it. `--write` keeps the table of a
-run in benchmarks/results/.
+Only the ratio of two times from one run says anything; nothing asserts it. A full run is kept: its
+table and its plot in benchmarks/results/, and a line of history, by which the next run says what
+moved.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import platform
+import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol, cast
+from typing import IO
 
-HERE = Path(__file__).parent
+from benches import BENCHES, DEFAULT, Run
+from measuring import OURS, QUICK, Pace
+from measuring.limits import limits_of
+from measuring.machine import machine_facts, versions
+from peers import PEERS, installed_peers
+from reports import (
+    Entry,
+    Row,
+    header,
+    keep,
+    last_entry,
+    line_of,
+    moved,
+    plot_growth,
+    plot_ratios,
+    summary,
+)
 
-
-class Row(NamedTuple):
-    """One thing measured: how long we took, and how long a peer took."""
-
-    what: str
-    ours: float
-    peer: str
-    theirs: float
-
-
-class Measured(Protocol):
-    """A benchmark's module."""
-
-    def measure(self) -> Iterable[tuple[str, float, str, float]]:
-        """Yield (what, our seconds, peer, the peer's seconds)."""
-        ...
-
-
-def all_names() -> list[str]:
-    """Return the names of all benchmarks."""
-    return sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*.py"))
-
-
-def rows_of(name: str) -> Iterator[Row]:
-    """Run one benchmark."""
-    specification = importlib.util.spec_from_file_location(name, HERE / f"bench_{name}.py")
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[specification.name] = module  # dataclasses look their module up
-    specification.loader.exec_module(module)
-    for row in cast(Measured, module).measure():
-        yield Row(*row)
-
-
-def line_of(row: Row) -> str:
-    """Return a line of the table."""
-    ratio = row.theirs / row.ours
-    times = f"{row.ours * 1e3:.3f} | {row.theirs * 1e3:.3f}"
-    return f"| {row.what} | {times} | {row.peer} | {ratio:.2f}x |"
+RESULTS = Path(__file__).parent / "results"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run the benchmarks named, or all."""
+    """Run the benches named, or all; 1 where something of ours failed."""
+    chosen = _parsed(arguments)
+    peers = chosen.peers.split(",") if chosen.peers else installed_peers()
+    others = [name for name in peers if name != OURS]
+    keeps = chosen.keep or not (chosen.quick or chosen.only or chosen.peers)
+    status = 0
+    with tempfile.TemporaryFile("w+", encoding="utf-8") as log:
+        for kind in chosen.kinds or DEFAULT:
+            run = Run(
+                others,
+                chosen.threads,
+                QUICK if chosen.quick else Pace(),
+                limits_of(chosen.threads),
+                chosen.only,
+                log,
+            )
+            status |= _bench(kind, run, chosen.results, keeps)
+        if status:
+            _tell(log)
+    return status
+
+
+def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="hatch run bench")
-    parser.add_argument("names", nargs="*", help="which benchmarks; all when none is named")
-    parser.add_argument(
-        "--write", action="store_true", help="keep the tables in benchmarks/results/"
-    )
-    chosen = parser.parse_args(arguments)
-    for name in chosen.names or all_names():
-        lines = ["| what | tiny, ms | peer, ms | peer | tiny is faster by |", "|" + " --- |" * 5]
-        print(f"\n{name}\n" + "\n".join(lines), flush=True)
-        for row in rows_of(name):
-            lines.append(line_of(row))
-            print(lines[-1], flush=True)
-        if chosen.write:
-            (HERE / "results").mkdir(exist_ok=True)
-            machine = f"Python {platform.python_version()}, {platform.machine()}"
-            page = f"# {name}\n\n" + "\n".join(lines) + f"\n\nOne run on {machine}.\n"
-            (HERE / "results" / f"{name}.md").write_text(page, encoding="utf-8")
-    return 0
+    parser.add_argument("kinds", nargs="*", choices=[*BENCHES, []], help="which; else all")
+    parser.add_argument("--quick", action="store_true", help="small sizes, one turn each")
+    parser.add_argument("--only", default="", help="rows whose name has this piece")
+    parser.add_argument("--peers", default="", help=f"some of {', '.join(PEERS)}")
+    parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--keep", action="store_true", help="keep also a partial or quick run")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where runs are kept")
+    return parser.parse_args(arguments)
+
+
+def _bench(kind: str, run: Run, folder: Path, keeps: bool) -> int:
+    machine = machine_facts(run.threads, run.limits)
+    lines = [header(run.peers)]
+    print(f"\n## {kind}\n\n{lines[0]}", flush=True)
+    rows: list[Row] = []
+    for row in BENCHES[kind](run):
+        rows.append(row)
+        lines.append(line_of(row, run.peers))
+        print(lines[-1], flush=True)
+    used = [OURS, *run.peers]
+    entry = Entry.of(kind, run.pace.is_quick, machine, versions(used), rows)
+    said = summary(rows)
+    before = last_entry(entry, folder)
+    if before is not None:
+        changes = moved(before, entry)
+        said += [f"Since {before.date}: " + ("; ".join(changes) or "no ratio moved") + "."]
+    print("\n" + "\n".join(said), flush=True)
+    if keeps and rows:
+        _keep(kind, entry, rows, "\n".join(lines), said, folder)
+    return int(any(OURS in row.times and row.times[OURS].failed != "" for row in rows))
+
+
+def _keep(
+    kind: str, entry: Entry, rows: list[Row], table: str, said: list[str], folder: Path
+) -> None:
+    keep(entry, folder)
+    plot = plot_growth if kind == "growth" else plot_ratios
+    drawn = plot(rows, f"{kind}, {entry.machine['cpu']}", folder / f"{kind}.svg")
+    facts = ", ".join(f"{name} {value}" for name, value in entry.machine.items())
+    measured = ", ".join(f"{name} {value}" for name, value in entry.versions.items())
+    parts = [
+        f"# {kind}",
+        "Milliseconds, fastest / median of calls; a ratio is our time by the best peer's. "
+        f"Written by `hatch run bench {kind}`.",
+        table,
+        "\n".join(f"- {line}" for line in said),
+        f"{entry.date}; {facts}; {measured}.",
+    ]
+    if drawn:
+        parts.insert(3, f"![ratios]({kind}.svg)")
+    (folder / f"{kind}.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def _tell(log: IO[str]) -> None:
+    log.seek(0)
+    sys.stderr.write(log.read()[-4000:])
 
 
 if __name__ == "__main__":

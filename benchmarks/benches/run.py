@@ -1,0 +1,37 @@
+"""What a run was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import IO, NamedTuple
+
+from measuring import Pace
+from measuring.limits import Limits
+from reports import Row
+
+
+class Run(NamedTuple):
+    """What a run was asked for.
+
+    Attributes:
+        peers: the names of those that are measured beside us.
+        threads: of each.
+        pace: how long to measure.
+        limits: what the machine could do.
+        only: a piece of the names of rows that are wanted; empty: all.
+        log: where processes write what they have to say.
+    """
+
+    peers: list[str]
+    threads: int
+    pace: Pace
+    limits: Limits
+    only: str
+    log: IO[str]
+
+    def wants(self, name: str) -> bool:
+        """Whether a row is among those asked for."""
+        return self.only.lower() in name.lower()
+
+
+Bench = Callable[[Run], Iterator[Row]]
