@@ -6,10 +6,11 @@ import gc
 
 import pytest
 
-from tiny_ir import GradientError
+from tiny_ir import GradientError, OutOfMemoryError
 from tiny_tensor import Session, Tensor, history, jit
 from tiny_tensor.history import KEPT_UPDATES
 from tiny_tensor.kept import Kept
+from tiny_tensor.memory import Allocation
 
 pytestmark = pytest.mark.usefixtures("session")
 
@@ -103,6 +104,27 @@ def test_the_oldest_is_given_back_where_there_is_too_much(session: Session) -> N
     assert results[-1].sum().gradient(x)[0].tolist() == [3, 4]
     with pytest.raises(GradientError, match="no longer exists"):
         results[0].sum().gradient(x)
+
+
+def test_what_is_kept_makes_room_where_memory_is_short(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    x, other = Tensor([1.0, 2.0]), Tensor([3.0, 4.0])
+    y = (x * other).realize()
+    del other
+    kept = session.history.kept
+    arena = session.device("cpu").arena
+    allocate = arena.allocate
+
+    def full(nbytes: int) -> Allocation:
+        if kept.held_nbytes() > 8:
+            raise OutOfMemoryError("full", why="it is a test.", fix="wait.")
+        return allocate(nbytes)
+
+    monkeypatch.setattr(arena, "allocate", full)
+    assert (x + 1).tolist() == [2, 3]
+    with pytest.raises(GradientError, match="no longer exists"):
+        y.sum().gradient(x)
 
 
 @pytest.mark.parametrize("is_captured", [False, True])

@@ -104,26 +104,32 @@ class Kept:
                 self._alone.append(ref(held))
                 self._alone_nbytes += held.nbytes
         if self._alone_nbytes > self.limit:
-            self._give_back()
+            self.give_back(self.limit // 2)
         return found
 
     def held_nbytes(self) -> int:
         """How many bytes are held."""
         return sum(held.nbytes for held in self._held.values())
 
-    def _give_back(self) -> None:
-        """Give the oldest back, until a half is left."""
+    def give_back(self, left: int = 0) -> bool:
+        """Give back what nothing but gradients wants, the oldest first.
+
+        Args:
+            left: how many bytes of it may stay.
+
+        Returns:
+            Whether there was anything to give.
+        """
         there = [held for reference in self._alone if (held := reference()) is not None]
         total = sum(held.nbytes for held in there)
-        if total > self.limit:
-            for at, held in enumerate(there):
-                if total <= self.limit // 2:
-                    there = there[at:]
-                    break
-                total -= held.nbytes
-                held.allocation = None
+        gives = total > left
+        while total > left:
+            held = there.pop(0)
+            total -= held.nbytes
+            held.allocation = None
         self._alone = deque(map(ref, there))
         self._alone_nbytes = total
+        return gives
 
     def _watch_of(self, witness: Witness) -> Watch:
         watch = self._watches.get(witness)

@@ -121,10 +121,7 @@ class Plan:
 
     def _temporaries(self, session: Session) -> dict[str, Allocation]:
         """Memory for all temporaries of this run, one piece a device."""
-        return {
-            device: session.device(device).arena.allocate(nbytes)
-            for device, nbytes in self.nbytes.items()
-        }
+        return {device: session.room(device, nbytes) for device, nbytes in self.nbytes.items()}
 
 
 def _copy(source: Device, origin: Memory, target: Device, destination: Memory) -> None:

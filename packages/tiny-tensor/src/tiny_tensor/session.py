@@ -10,7 +10,17 @@ from threading import RLock
 from typing import TYPE_CHECKING, Self
 from weakref import WeakKeyDictionary, WeakSet, ref
 
-from tiny_ir import BufferArg, DeviceError, DType, Op, UOp, make, product, toposort
+from tiny_ir import (
+    BufferArg,
+    DeviceError,
+    DType,
+    Op,
+    OutOfMemoryError,
+    UOp,
+    make,
+    product,
+    toposort,
+)
 from tiny_plugin import (
     Mark,
     Memory,
@@ -276,10 +286,23 @@ class Session:
         """Give a BUFFER memory; its content is arbitrary."""
         self.history.settle()
         arg = buffer.arg
-        nbytes = arg.elements * buffer.dtype.nbytes
-        allocation = self.device(arg.device).arena.allocate(nbytes)
+        allocation = self.room(arg.device, arg.elements * buffer.dtype.nbytes)
         self._memories[buffer] = allocation
         return allocation.memory
+
+    def room(self, device: str, nbytes: int) -> Allocation:
+        """Memory on a device; where there is no more, what is kept for gradients makes room.
+
+        Raises:
+            OutOfMemoryError: there is none even so.
+        """
+        arena = self.device(device).arena
+        try:
+            return arena.allocate(nbytes)
+        except OutOfMemoryError:
+            if not self.history.kept.give_back():
+                raise
+        return arena.allocate(nbytes)
 
     def owns(self, buffer: UOp) -> bool:
         """Whether a BUFFER was made in this Session."""
