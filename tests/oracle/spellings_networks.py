@@ -215,23 +215,39 @@ def channel_shuffle(x: T, groups: int) -> T:
 def unfold(x: T, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> T:
     alone = x.ndim == 3
     x = x.unsqueeze(0) if alone else x
-    k, d, p, s = (many(v, 2) for v in (kernel_size, dilation, padding, stride))
-    x = x.pad((p[1], p[1], p[0], p[0]))
-    n, c, h, w = x.shape
-    rows = (h - d[0] * (k[0] - 1) - 1) // s[0] + 1
-    columns = (w - d[1] * (k[1] - 1) - 1) // s[1] + 1
-    parts = [
-        x[
-            :,
-            :,
-            i * d[0] : i * d[0] + (rows - 1) * s[0] + 1 : s[0],
-            j * d[1] : j * d[1] + (columns - 1) * s[1] + 1 : s[1],
-        ]
-        for i in range(k[0])
-        for j in range(k[1])
-    ]
-    made = parts[0].stack(*parts[1:], dim=2).reshape(n, c * k[0] * k[1], rows * columns)
+    made = x.unfold2d(*(many(v, 2) for v in (kernel_size, dilation, padding, stride)))
     return made.squeeze(0) if alone else made
+
+
+def embedding_bag(
+    table: T,
+    indices: T,
+    offsets: T | None = None,
+    max_norm: Any = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Any = None,
+    include_last_offset: bool = False,
+    padding_idx: Any = None,
+) -> T:
+    if max_norm is not None:
+        norm = table.norm(1, True, norm_type)
+        table = (norm > max_norm).where(table * (max_norm / (norm + 1e-7)), table)
+    return table.embedding_bag(
+        indices, offsets, mode, per_sample_weights, padding_idx, include_last_offset
+    )
+
+
+def grid_sample(x: T, grid: T, align_corners: Any = None, **modes: str) -> T:
+    return x.grid_sample(grid, align_corners=bool(align_corners), **modes)
+
+
+def grid_sampler(x: T, grid: T, mode: int, edges: int, align_corners: bool) -> T:
+    """The inside of grid_sample, which numbers the modes."""
+    names = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+    return x.grid_sample(grid, names[0][mode], names[1][edges], align_corners)
 
 
 def interpolate(
@@ -489,6 +505,10 @@ NETWORKS: dict[str, Any] = {
     "nn.functional.pixel_unshuffle": pixel_unshuffle,
     "nn.functional.channel_shuffle": channel_shuffle,
     "nn.functional.unfold": unfold,
+    "nn.functional.embedding_bag": embedding_bag,
+    "nn.functional.grid_sample": grid_sample,
+    "grid_sampler_2d": grid_sampler,
+    "grid_sampler_3d": grid_sampler,
     "nn.functional.interpolate": interpolate,
     "nn.functional.upsample_bilinear": lambda x, size=None, scale_factor=None: interpolate(
         x, size, scale_factor, "linear", True

@@ -32,6 +32,9 @@ NUMBERS = (
     "gradients differ",
 )
 NO_COUNTERPART = "not written yet"
+SAMPLES = 5
+"""So many of each entry and class are judged; `python -m oracle` judges more."""
+SCOPE = "Of each entry and class five samples were judged, or all of fewer; and all errors."
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +50,17 @@ class Verdict:
 
 
 def verdict_of(key: str, kind: str, chosen: slice | int) -> Verdict:
-    """Compare samples of an entry: a slice of all, or so many of them, spread evenly."""
+    """Compare samples of an entry: a slice of all, or so many of them, spread evenly (all errors).
+
+    What torch itself refuses, here or without other packages, is left out.
+    """
     spelling = spelling_of(key)
     if spelling is None:
         return Verdict(0, 0, {}, {})
     outcomes: dict[int, Outcome] = {}
     if kind == "errors":
         calls = errors_of(key)
-        for i in _numbers(chosen, len(calls)):
+        for i in range(len(calls)) if isinstance(chosen, int) else _numbers(chosen, len(calls)):
             found = must_raise(spelling, calls[i][0])
             trouble = found.values and f"{found.values}; torch says {calls[i][1]}"
             outcomes[i] = Outcome(trouble, None, False, found.applies)

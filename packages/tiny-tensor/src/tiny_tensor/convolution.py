@@ -139,7 +139,7 @@ class ConvolutionMethods(LinearAlgebraMethods):
         shape = (batch, groups, outside, *places, *kernel, inside)
         total = (broadcast(x, shape) * broadcast(w, shape)).reduce(Op.ADD, (len(shape) - 1,))
         total = total.reshape((batch, groups * outside, *places, *kernel))
-        total = _laid_down(total, of, extra, self._spatial_lengths(spatial))
+        total = laid_down(total, of, extra, self._spatial_lengths(spatial))
         return self._with_bias(total.cast(result), bias)
 
     def _spatial_lengths(self, spatial: int) -> tuple[int, ...]:
@@ -212,7 +212,7 @@ def _quotient(size: Size, number: int) -> Size:
     return size if number == 1 else size // number
 
 
-def _laid_down(node: UOp, of: Windows, extra: tuple[int, ...], lengths: tuple[int, ...]) -> UOp:
+def laid_down(node: UOp, of: Windows, extra: tuple[int, ...], lengths: tuple[int, ...]) -> UOp:
     """Sum windows back over their axes; then cut the padding off and add what is asked for."""
     spatial = len(of.sizes)
     parts: list[tuple[Size, Size]] = [(0, size) for size in node.shape[:2]]

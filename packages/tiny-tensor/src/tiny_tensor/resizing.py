@@ -173,7 +173,7 @@ def _cubic(node: UOp, axis: int, places: UOp) -> UOp:
     one = const(dtypes.int32, 1)
     bottom, top = const(dtypes.int32, 0), const(dtypes.int32, length - 1)
     index = low.cast(dtypes.int32) - one
-    weights = (_far(part), _near(part), _near(rest), _far(rest))
+    weights = (far_weight(part), near_weight(part), near_weight(rest), far_weight(rest))
     total: UOp | None = None
     for weight in weights:
         term = taken(node, axis, index.maximum(bottom).minimum(top))
@@ -184,7 +184,7 @@ def _cubic(node: UOp, axis: int, places: UOp) -> UOp:
     return total
 
 
-def _near(distance: UOp) -> UOp:
+def near_weight(distance: UOp) -> UOp:
     """The weight of an element less than 1 away."""
     x = distance
     slope = const(x.dtype, CUBIC_SLOPE)
@@ -192,7 +192,7 @@ def _near(distance: UOp) -> UOp:
     return ((slope + two) * x - (slope + three)) * x * x + one
 
 
-def _far(distance: UOp) -> UOp:
+def far_weight(distance: UOp) -> UOp:
     """The weight of an element 1 farther away than that."""
     x = distance + const(distance.dtype, 1.0)
     slope = const(x.dtype, CUBIC_SLOPE)

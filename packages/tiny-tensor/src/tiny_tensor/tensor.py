@@ -38,6 +38,7 @@ from tiny_tensor.arrays import (
     to_numpy,
 )
 from tiny_tensor.attention import AttentionMethods
+from tiny_tensor.bags import BagMethods
 from tiny_tensor.broadcast import broadcast
 from tiny_tensor.combinations import CombinationMethods
 from tiny_tensor.creation import constant, symbolic
@@ -54,12 +55,13 @@ from tiny_tensor.images import ImageMethods
 from tiny_tensor.likes import LikeMethods
 from tiny_tensor.margins import MarginMethods
 from tiny_tensor.outside import mapped_file
+from tiny_tensor.patches import PatchMethods
 from tiny_tensor.random_words import RandomWordMethods
 from tiny_tensor.realize import read_bytes, realize, upload
+from tiny_tensor.sampling import SamplingMethods
 from tiny_tensor.scheduling import SchedulingMethods
 from tiny_tensor.session import current_session
 from tiny_tensor.sharding import ShardingMethods
-from tiny_tensor.statistics import StatisticsMethods
 from tiny_tensor.storage import Storage
 from tiny_tensor.tensor_core import concrete_dtype
 from tiny_tensor.training import TrainingMethods
@@ -70,12 +72,14 @@ class Tensor(
     MarginMethods,
     DecompositionMethods,
     FourierMethods,
-    StatisticsMethods,
+    BagMethods,
     AttentionMethods,
     DistributionMethods,
     AdaptiveMethods,
     ArrangingMethods,
     CombinationMethods,
+    PatchMethods,
+    SamplingMethods,
     GradientMethods,
     LikeMethods,
     TrainingMethods,
