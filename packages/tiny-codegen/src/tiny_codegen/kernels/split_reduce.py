@@ -12,7 +12,7 @@ from __future__ import annotations
 from tiny_codegen.kernels.views import elements_of
 from tiny_ir import Op, RuleSet, UOp, node, rule
 
-FEW_ELEMENTS = 32
+FEW_ELEMENTS = 128
 """Results below this many leave workers idle."""
 LONG_REDUCTION = 1 << 16
 """Terms above which a second kernel costs less than it gains."""

@@ -33,6 +33,10 @@ from tiny_plugin import Options, Target
 
 PARALLEL_WORK = 1 << 16
 """Elementary operations below which waking a second worker costs more than it saves."""
+STRETCH = 16
+"""Registers beside each other that a reduction across memory accumulates at a time, at most."""
+FEWEST_BLOCKS = 8
+"""Blocks of results that are left for workers to share."""
 CHUNKS_PER_CORE = 4
 """Chunks a worker takes on average: enough to even out what the machine does besides."""
 
@@ -166,11 +170,37 @@ def _choose_copies(root: UOp, target: Target, applied: list[str]) -> UOp:
         copies *= factor
     if copies >= LATENCY or any(n.op is Op.REGISTER for n in toposort((root,))):
         return root
+    beside = _axis_beside(root, target) if copies == 1 else None
+    if beside is not None:
+        return _unroll_by(root, *beside, applied)
     for axis in _reduced_axes(root):
         size = size_of_axis(axis)
         if size is not None and size % LATENCY == 0:
             root = _unroll_by(root, axis, LATENCY, applied)
     return root
+
+
+def _axis_beside(root: UOp, target: Target) -> tuple[UOp, int] | None:
+    """The axis of results to accumulate several of at a time, and how many, if that reads better.
+
+    A reduction across memory reads a stretch of each row that it visits; one along memory reads
+    several rows side by side, which a core fetches ahead as so many streams.
+    """
+    sites = sites_of(root)
+    reduces = [site for site in sites if site.node.op is Op.REDUCE]
+    if len(reduces) != 1 or not reduces[0].loads:
+        return None
+    scope = reduces[0].scope
+    results = by_number(axis for axis in scope if axis.arg.kind is AxisKind.LOOP)
+    if not results or any(not set(results) <= site.scope for site in sites):
+        return None
+    axis = results[-1]
+    size = size_of_axis(axis) or 1
+    is_across = any(other.arg.kind is AxisKind.LANE for other in scope)
+    most = min(STRETCH, target.vector_registers // 2) if is_across else LATENCY
+    factors = range(min(most, size // FEWEST_BLOCKS), LATENCY - 1, -1)
+    factor = next((factor for factor in factors if size % factor == 0), None)
+    return None if factor is None else (axis, factor)
 
 
 def _reduced_axes(root: UOp) -> list[UOp]:
