@@ -67,6 +67,11 @@ def random_reorder(draw: Draw, root: UOp) -> UOp:
     return reorder(root, draw.sample(axes, len(axes)))
 
 
+def random_reduction_order(draw: Draw, root: UOp) -> UOp:
+    axes = axes_of(root, REDUCE)
+    return reorder(root, draw.sample(axes, len(axes)))
+
+
 def random_vectorize(draw: Draw, root: UOp) -> UOp:
     return vectorize(root, some_axis(draw, root))
 
@@ -101,6 +106,7 @@ def random_prefixes(draw: Draw, root: UOp) -> UOp:
 
 ACTIONS: tuple[Callable[[Draw, UOp], UOp], ...] = (
     *(random_split, random_peel, random_shift, random_merge, random_reorder),
+    random_reduction_order,
     *(random_vectorize, random_unroll, random_parallelize, random_pack),
     *(random_steps, random_prefixes),
 )
@@ -334,9 +340,15 @@ def test_merged_axes_always_stand_together() -> None:
         merge(root, main, tail)
 
 
-def test_sums_keep_their_order() -> None:
-    root = kernel("images")
-    with refuses("another order"):
+def test_a_reduction_stays_inside_of_its_result() -> None:
+    root = kernel("product")
+    with refuses("before its result"):
+        reorder(root, [axes_of(root, REDUCE)[0], axes_of(root)[0]])
+
+
+def test_axes_of_two_reductions_do_not_change_places() -> None:
+    root = kernel("two_reductions")
+    with refuses("not always inside"):
         reorder(root, axes_of(root, REDUCE))
 
 

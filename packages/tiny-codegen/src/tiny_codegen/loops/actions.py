@@ -13,6 +13,7 @@ from tiny_codegen.loops.legality import (
     ActionError,
     check_copies,
     check_lanes,
+    check_one_reduction,
     check_overlap,
     check_pack,
     check_together,
@@ -134,21 +135,27 @@ class _Cut:
 
 
 def reorder(root: UOp, axes: Sequence[UOp]) -> UOp:
-    """Nest the loops over `axes` in this order, in the places that they have now."""
+    """Nest the loops over `axes` in this order, in the places that they have now.
+
+    They are all loops over results, or all over one reduction, whose terms come in another order.
+    """
     for one in axes:
         check_walked(one, "reorder")
-        if one.arg.kind is not AxisKind.LOOP:
-            raise refused("reorder a reduction", "a sum would have another order")
+        if one.arg.kind is not axes[0].arg.kind:
+            raise refused(
+                "reorder loops of two kinds", "a reduction ends before its result is used"
+            )
+    check_one_reduction(root, axes)
     numbers = sorted(int(one.arg.number) for one in axes)
     first = next_number(root)
     apart = {
-        one: make(Op.RANGE, None, one.src, RangeArg(first + at, AxisKind.LOOP))
+        one: make(Op.RANGE, None, one.src, RangeArg(first + at, one.arg.kind))
         for at, one in enumerate(axes)
     }
     for one, moved in apart.items():
         root = replace_range(root, one, moved, (moved,))
     for moved, number in zip(apart.values(), numbers, strict=True):
-        final = make(Op.RANGE, None, moved.src, RangeArg(number, AxisKind.LOOP))
+        final = make(Op.RANGE, None, moved.src, RangeArg(number, moved.arg.kind))
         root = replace_range(root, moved, final, (final,))
     return root
 

@@ -20,6 +20,7 @@ from tiny_codegen.loops.actions import (
     unroll,
     vectorize,
 )
+from tiny_codegen.loops.guards import guards_in_loops, order_behind_guards
 from tiny_codegen.loops.lanes import FEWEST_LANES, choose_lanes
 from tiny_codegen.loops.legality import ActionError
 from tiny_codegen.loops.order_axes import best_order, reads_of_a_copy
@@ -46,6 +47,7 @@ def choose(root: UOp, target: Target, options: Options) -> tuple[UOp, tuple[str,
     if not options.optimize:
         return root, ()
     applied: list[str] = []
+    root = _order_reductions(root, applied)
     root = _merged(root, applied)
     root = _choose_lanes(root, target, applied)
     root = _choose_copies(root, target, applied)
@@ -76,6 +78,7 @@ def _mergeable(root: UOp) -> tuple[UOp, UOp] | None:
     nodes = toposort((root,))
     addresses = [node for node in nodes if node.op is Op.INDEX]
     uses = [node for node in nodes if node.op is Op.CAST and node.src[0].dtype.is_weak]
+    uses += guards_in_loops(root)
     for node in nodes:
         if node.op not in (Op.END, Op.REDUCE):
             continue
@@ -99,8 +102,6 @@ def _walks_as_one(outer: UOp, inner: UOp, addresses: Sequence[UOp], uses: Sequen
     for address in addresses:
         step = stride(address.src[1], inner)
         if step is None or stride(address.src[1], outer) != step * size:
-            return False
-        if len(address.src) > 2 and {outer, inner} & set(toposort((address.src[2],))):
             return False
     return True
 
@@ -212,6 +213,13 @@ def _reduced_axes(root: UOp) -> list[UOp]:
         if axes:
             found[axes[0]] = None
     return list(found)
+
+
+def _order_reductions(root: UOp, applied: list[str]) -> UOp:
+    while (order := order_behind_guards(root)) is not None:
+        applied.append(f"reorder {' '.join(str(axis.arg.number) for axis in order)}")
+        root = reorder(root, order)
+    return root
 
 
 def _choose_order(root: UOp, target: Target, applied: list[str]) -> UOp:

@@ -19,6 +19,8 @@ FEWEST_LANES = 4
 """Fewer lanes than this are not worth a wide value."""
 GATHER_COST = 1.5
 """What one lane of a lane-by-lane access costs beside a scalar access."""
+PACK_COST = 4.0
+"""What a lane costs while it is packed, beside one from a cache: each is on a page of its own."""
 STEP_COST = 2.0
 """What one doubling of prefixes costs: moving lanes, and combining them."""
 MOST_SIDE_BY_SIDE = 4
@@ -129,7 +131,7 @@ def _site_cost(site: Site, axis: UOp, lanes: int, *, packs: bool) -> float:
         else:
             again = _reads_again(site, load) if packs and site.node.op is Op.REDUCE else 1
             gather = lanes * GATHER_COST
-            cost += 1 + gather / again if again >= READ_AGAIN else gather
+            cost += 1 + PACK_COST * gather / again if again >= READ_AGAIN else gather
     if site.node.op is Op.STORE:
         address = site.node.src[0]
         step = stride(address.src[1], axis) if address.op is Op.INDEX else 1

@@ -108,6 +108,14 @@ def check_together(root: UOp, outer: UOp, inner: UOp) -> None:
             raise refused("merge axes of different loops", "they do not always stand together")
 
 
+def check_one_reduction(root: UOp, axes: Sequence[UOp]) -> None:
+    """Axes of reductions change places within one reduction only."""
+    for node in toposort((root,)):
+        reduced = [axis for axis in axes if axis in node.src[1:]] if node.op is Op.REDUCE else []
+        if reduced and len(reduced) < len(axes):
+            raise refused("reorder axes of two reductions", "one is not always inside the other")
+
+
 def check_pack(root: UOp, load: UOp, axes: Sequence[UOp]) -> None:
     """A copy holds what its readers ask for: nothing writes it, and no lane stays outside."""
     turns = (AxisKind.SERIAL, AxisKind.SCAN_LANE, AxisKind.THREAD)

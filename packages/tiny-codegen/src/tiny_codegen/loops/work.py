@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from tiny_codegen.scopes import Scope, scopes_of
+from tiny_codegen.scopes import Scope, by_number, scopes_of
 from tiny_ir import Op, UOp, bounds, toposort
 
 
@@ -46,9 +46,10 @@ def sites_of(root: UOp) -> list[Site]:
     for node in nodes:
         if node.op is Op.STORE:
             scope = scopes[node] | around.get(node, frozenset())
-            sites.append(_site(node, node.src[1], scope))
+            sites.append(_site(node, node.src[1], scope, scopes, frozenset()))
         elif node.op is Op.REDUCE and len(node.src) > 1:
-            sites.append(_site(node, node.src[0], scopes[node.src[0]]))
+            innermost = frozenset(by_number(node.src[1:])[-1:])
+            sites.append(_site(node, node.src[0], scopes[node.src[0]], scopes, innermost))
     return sites
 
 
@@ -70,7 +71,8 @@ def _loops_of_stores(nodes: list[UOp]) -> dict[UOp, Scope]:
     return around
 
 
-def _site(node: UOp, value: UOp, scope: Scope) -> Site:
+def _site(node: UOp, value: UOp, scope: Scope, scopes: dict[UOp, Scope], innermost: Scope) -> Site:
+    """The site of a value; what is the same in every turn of its innermost loop is not counted."""
     loads: list[UOp] = []
     operations = 0
     seen: set[UOp] = set()
@@ -86,6 +88,6 @@ def _site(node: UOp, value: UOp, scope: Scope) -> Site:
             continue
         if at.op in (Op.END, Op.STORE, Op.AFTER):
             continue
-        operations += bool(at.src)
+        operations += bool(at.src) and innermost <= scopes[at]
         stack += at.src
     return Site(node, scope, tuple(loads), operations)
