@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tiny_ir import ArgumentError, ArgumentTypeError, DTypeError, ShapeError, dtypes
+from tiny_ir import (
+    ArgumentError,
+    ArgumentTypeError,
+    DTypeError,
+    OutOfRangeError,
+    ShapeError,
+    dtypes,
+)
 from tiny_tensor import Tensor
 
 pytestmark = pytest.mark.usefixtures("session")
@@ -129,6 +136,52 @@ def test_the_slopes_of_a_remainder_are_one_and_minus_the_quotient(name: str) -> 
     y = Tensor([2.0, 2.0, 3.0, 8.0, 3.0, inf], dtype=name)
     slopes = [part.tolist() for part in (x % y).sum().gradient(x, y)]
     assert slopes == [[1.0] * 6, [-2.0, 3.0, -2.0, -(2.0**57), 0.0, 0.0]]
+
+
+OUT_OF_RANGE: dict[str, Callable[[Tensor], Tensor]] = {
+    "add": lambda x: x + 300,
+    "divide": lambda x: 300 // x,
+    "xor": lambda x: x ^ -1,
+    "maximum": lambda x: x.maximum(-1),
+    "where": lambda x: (x > 0).where(x, 300),
+    "masked_fill": lambda x: x.masked_fill(x > 0, np.int64(300)),
+    "pad": lambda x: x.pad((1, 1), value=300),
+    "scatter": lambda x: x.scatter(0, Tensor([0]), 300),
+    "full_like": lambda x: x.full_like(300),
+    "assign": lambda x: x.assign(300),
+}
+
+
+@pytest.mark.parametrize("name", OUT_OF_RANGE)
+def test_an_integer_that_the_dtype_does_not_hold_is_refused(name: str) -> None:
+    with pytest.raises(OutOfRangeError, match="is not a value of uint8"):
+        OUT_OF_RANGE[name](Tensor([1], dtype="uint8"))
+    assert issubclass(OutOfRangeError, OverflowError)
+    assert issubclass(OutOfRangeError, ArgumentError)
+
+
+def test_an_integer_out_of_range_is_compared_and_divided_by_as_what_it_is() -> None:
+    x = Tensor([3, 255], dtype="uint8")
+    assert [(x < 300).tolist(), (x == 2**70).tolist(), (x > -1).tolist()] == [
+        [True, True],
+        [False, False],
+        [True, True],
+    ]
+    assert (Tensor([2**63 - 1]) == 2**63).tolist() == [False]
+    assert (x / 300).tolist() == (x.float() / 300).tolist()
+    assert x.clamp(-5, 300).tolist() == [3, 255]
+    assert x.logical_and(256).tolist() == [True, True]
+
+
+@pytest.mark.parametrize("number", [np.int64(2), np.float64(2), np.float32(2), np.bool_(True)])
+def test_a_numpy_scalar_is_the_number_that_it_stands_for(number: Any) -> None:
+    for name in ("int8", "float16"):
+        x = Tensor([1], dtype=name)
+        same = [x + number.item(), x.maximum(number.item()), (x > 0).where(number.item(), x)]
+        beside = [x + number, x.maximum(number), (x > 0).where(number, x)]
+        assert [y.dtype for y in beside] == [y.dtype for y in same]
+        assert (number + x).dtype is same[0].dtype
+    assert Tensor(number).dtype.name == number.dtype.name
 
 
 def test_bools_add_to_or_and_multiply_to_and() -> None:

@@ -18,6 +18,7 @@ __all__ = [
     "IndexingError",
     "JitError",
     "OutOfMemoryError",
+    "OutOfRangeError",
     "ParseError",
     "RandomError",
     "RuleError",
@@ -123,6 +124,12 @@ class ArgumentTypeError(TinyError, TypeError):
     """An argument of a type that the function does not take."""
 
     code = "tiny-161"
+
+
+class OutOfRangeError(ArgumentError, OverflowError):
+    """A Python integer that the dtype it meets does not hold."""
+
+    code = "tiny-162"
 
 
 class VerificationError(TinyError, ValueError):

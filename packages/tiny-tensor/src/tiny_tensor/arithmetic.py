@@ -7,6 +7,7 @@ from typing import Self
 
 from tiny_ir import ArgumentError, DTypeError, Op, UOp, check_node, dtypes, make
 from tiny_plugin import boundary
+from tiny_tensor.arrays import number_of
 from tiny_tensor.broadcast import broadcast, broadcast_shape
 from tiny_tensor.casts import CastMethods
 from tiny_tensor.choices import check_choice
@@ -157,6 +158,10 @@ class ArithmeticMethods(CastMethods):
         return self._apply(make(Op.CDIV, None, sources))
 
     def _quotient(self, other: object, reverse: bool) -> UOp:
+        if self.dtype.is_int and isinstance(number_of(other), int):
+            # The quotient is a float: an integer need not fit the dtype of the elements.
+            dtype = dtypes.float_dtype(self.dtype, default_float=self._session.default_float)
+            return self.cast(dtype)._quotient(other, reverse)
         first, second = self._broadcasted(other, reverse=reverse)
         dtype = dtypes.float_dtype(first.dtype, default_float=self._session.default_float)
         return make(Op.FDIV, None, (first.cast(dtype), second.cast(dtype)))
@@ -222,8 +227,9 @@ class ArithmeticMethods(CastMethods):
             >>> (Tensor([2, 3]) ** 2).tolist(), (2 ** Tensor([3, 4])).tolist()
             ([4, 9], [8, 16])
         """
-        if isinstance(other, int) and not isinstance(other, bool) and not reverse:
-            return self._whole_power(other)
+        number = number_of(other)
+        if isinstance(number, int) and not isinstance(number, bool) and not reverse:
+            return self._whole_power(number)
         return self._apply(make(Op.POW, None, self._numbers(Op.POW, other, reverse)))
 
     def _whole_power(self, exponent: int) -> Self:

@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from tiny_ir import (
-    ArgumentError,
     ArgumentTypeError,
     DType,
     DTypeError,
     ExchangeError,
+    OutOfRangeError,
     ShapeError,
     decoder,
     dtypes,
@@ -44,6 +44,44 @@ def is_array(value: object) -> bool:
     """Whether a value is a NumPy array or scalar; without NumPy loaded there are none."""
     numpy = sys.modules.get("numpy")
     return numpy is not None and isinstance(value, numpy.ndarray | numpy.generic)
+
+
+def number_of(value: object) -> Scalar | None:
+    """The Python number that a value is, or that a NumPy scalar stands for; None for others.
+
+    Example:
+        >>> number_of(3), number_of([3])
+        (3, None)
+    """
+    if isinstance(value, bool | int | float):
+        return value
+    numpy = sys.modules.get("numpy")
+    if numpy is None or not isinstance(value, numpy.generic):
+        return None
+    if isinstance(value, numpy.bool_):
+        return bool(value)
+    if isinstance(value, numpy.integer):
+        return int(value)
+    return float(value) if isinstance(value, numpy.floating) else None
+
+
+def check_range(value: Scalar, dtype: DType) -> None:
+    """Refuse an integer that an integer dtype does not hold.
+
+    Raises:
+        OutOfRangeError: it would become another number.
+
+    Example:
+        >>> from tiny_ir import dtypes
+        >>> check_range(255, dtypes.uint8)
+    """
+    if dtype.is_int and isinstance(value, int) and not dtype.minimum <= value <= dtype.maximum:
+        raise OutOfRangeError(
+            f"{value} is not a value of {dtype.name}.",
+            why=f"{dtype.name} holds {dtype.minimum} to {dtype.maximum}, and a number takes the "
+            "dtype of the integers that it meets.",
+            fix="cast the integers to a wider dtype first, or wrap the number yourself.",
+        )
 
 
 def array_bytes(value: object) -> tuple[memoryview, tuple[int, ...], DType]:
@@ -92,8 +130,9 @@ def nested_values(data: Nested) -> tuple[list[Scalar], tuple[int, ...]]:
         level = [value for item in level for value in item]  # type: ignore[attr-defined]
     values: list[Scalar] = []
     for value in level:
-        if isinstance(value, bool | int | float):
-            values.append(value)
+        number = number_of(value)
+        if number is not None:
+            values.append(number)
         elif is_array(value) and getattr(value, "shape", None) == ():
             values.append(value.item())  # type: ignore[attr-defined]
         else:
@@ -135,12 +174,12 @@ def int_dtype(minimum: Scalar, maximum: Scalar) -> DType:
     """The first of int32, int64 and uint64 that holds all values from `minimum` to `maximum`.
 
     Raises:
-        ArgumentError: none does.
+        OutOfRangeError: none does.
     """
     for dtype in (dtypes.int32, dtypes.int64, dtypes.uint64):
         if dtype.minimum <= minimum and maximum <= dtype.maximum:
             return dtype
-    raise ArgumentError(
+    raise OutOfRangeError(
         f"integers from {minimum} to {maximum} fit no dtype.",
         why="the widest are int64 and uint64.",
         fix="use floats, or smaller numbers.",
@@ -151,16 +190,11 @@ def packed(values: Sequence[Scalar], dtype: DType) -> bytes:
     """Python numbers as the bytes of a dtype; floats are truncated for an int dtype.
 
     Raises:
-        ArgumentError: an integer does not fit the dtype.
+        OutOfRangeError: an integer does not fit the dtype.
     """
     if dtype.is_int:
         for value in values:
-            if isinstance(value, int) and not dtype.minimum <= value <= dtype.maximum:
-                raise ArgumentError(
-                    f"{value} is not a value of {dtype.name}.",
-                    why=f"{dtype.name} holds {dtype.minimum} to {dtype.maximum}.",
-                    fix="choose a wider dtype, or make the Tensor first and cast it.",
-                )
+            check_range(value, dtype)
     try:
         if dtype.format and not dtype.is_bool:
             return struct.pack(f"<{len(values)}{dtype.format}", *values)

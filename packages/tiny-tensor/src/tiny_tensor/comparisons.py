@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Self
 
 from tiny_ir import DType, DTypeError, Op, dtypes, make
 from tiny_plugin import boundary
+from tiny_tensor.arrays import number_of
 from tiny_tensor.bits import BitMethods
 from tiny_tensor.broadcast import broadcast, broadcast_shape
 from tiny_tensor.tensor_core import weak_dtype
@@ -18,13 +20,18 @@ class ComparisonMethods(BitMethods):
     __slots__ = ()
 
     def _compared(self, op: Op, other: object, *, reverse: bool = False) -> Self:
-        """A comparison; an integer that this dtype cannot hold is compared as what it is."""
-        if isinstance(other, int) and self.dtype.is_int and not _fits(other, self.dtype):
-            wide = dtypes.float64
-            if dtypes.int64.minimum <= other <= dtypes.int64.maximum:
-                wide = dtypes.int64 if self.dtype is not dtypes.uint64 else dtypes.float64
-            return self.cast(wide)._binary(op, other, reverse=reverse)
+        """A comparison; an integer that this dtype cannot hold is beyond all that it does."""
+        side = self._side_of(other)
+        if side:
+            return self.cast(dtypes.float64)._binary(op, side * math.inf, reverse=reverse)
         return self._binary(op, other, reverse=reverse)
+
+    def _side_of(self, other: object) -> int:
+        """1 for an integer above all that this integer dtype holds, -1 for one below, else 0."""
+        number = number_of(other)
+        if not isinstance(number, int) or not self.dtype.is_int:
+            return 0
+        return (number > self.dtype.maximum) - (number < self.dtype.minimum)
 
     def eq(self, other: object) -> Self:
         """Where both sides are equal, as bools.
@@ -48,15 +55,19 @@ class ComparisonMethods(BitMethods):
             >>> Tensor([0, 2]).logical_and(1).tolist()
             [False, True]
         """
-        return self.ne(0)._bits(Op.AND, self._wrap(other).ne(0))
+        return self.ne(0)._bits(Op.AND, self._truth_of(other))
 
     def logical_or(self, other: object) -> Self:
         """Where one side or both differ from 0, as bools."""
-        return self.ne(0)._bits(Op.OR, self._wrap(other).ne(0))
+        return self.ne(0)._bits(Op.OR, self._truth_of(other))
 
     def logical_xor(self, other: object) -> Self:
         """Where one side differs from 0 and the other does not, as bools."""
-        return self.ne(0)._bits(Op.XOR, self._wrap(other).ne(0))
+        return self.ne(0)._bits(Op.XOR, self._truth_of(other))
+
+    def _truth_of(self, other: object) -> Self:
+        number = number_of(other)
+        return self._wrap(other).ne(0) if number is None else self._wrap(number != 0)
 
     def where(self, x: object, y: object) -> Self:
         """`x` where this is true, and `y` elsewhere.
@@ -93,18 +104,17 @@ class ComparisonMethods(BitMethods):
 
     def _meeting(self, *values: object) -> DType:
         """The dtype in which tensors and numbers meet."""
+        numbers = [number_of(value) for value in values]
         found = [
-            weak_dtype(value)
-            if isinstance(value, bool | int | float)
-            else self._operand(value).dtype
-            for value in values
+            self._operand(value).dtype if number is None else weak_dtype(number)
+            for value, number in zip(values, numbers, strict=True)
         ]
         dtype = dtypes.promote(*found)
         if dtype is dtypes.weakfloat:
             return self._session.default_float
         if dtype is not dtypes.weakint:
             return dtype
-        narrow = all(isinstance(value, int) and _fits(value, dtypes.int32) for value in values)
+        narrow = all(isinstance(n, int) and _fits(n, dtypes.int32) for n in numbers)
         return dtypes.int32 if narrow else dtypes.int64
 
 

@@ -20,7 +20,13 @@ from tiny_ir import (
     make,
 )
 from tiny_plugin import boundary
-from tiny_tensor.arrays import dtype_of_values, int_dtype, nested_values, packed
+from tiny_tensor.arrays import (
+    check_range,
+    dtype_of_values,
+    int_dtype,
+    nested_values,
+    number_of,
+)
 from tiny_tensor.broadcast import broadcast
 from tiny_tensor.movement import sizes_of
 from tiny_tensor.session import current_session
@@ -252,20 +258,21 @@ def constant(value: Scalar, dtype: DType | str | None) -> UOp:
     """A Python number as a node of shape ().
 
     Raises:
-        ArgumentError: an integer does not fit the dtype.
+        OutOfRangeError: an integer does not fit the dtype.
     """
-    if not isinstance(value, bool | int | float):
+    number = number_of(value)
+    if number is None:
         raise ArgumentTypeError(
             f"{value!r} is not a number.",
             why="a constant is a Python bool, int or float.",
             fix="pass a number.",
         )
+    value = number
     if dtype is None:
         wanted = dtype_of_values([value], current_session().default_float)
     else:
         wanted = concrete_dtype(dtype)
-        if wanted.is_int:
-            packed([value], wanted)  # checks the range
+        check_range(value, wanted)
     if isinstance(value, float) and wanted.is_int:
         return const(dtypes.float64, value).cast(wanted)
     return const(wanted, value)

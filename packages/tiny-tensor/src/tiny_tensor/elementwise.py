@@ -115,9 +115,10 @@ class ElementwiseMethods(ComparisonMethods):
                 fix="pass at least one of them.",
             )
         x = self
-        if min_ is not None:
+        # What no element can pass is no limit, though the dtype does not hold it.
+        if min_ is not None and self._side_of(min_) >= 0:
             x = (x < min_).where(min_, x)
-        if max_ is not None:
+        if max_ is not None and self._side_of(max_) <= 0:
             x = (x > max_).where(max_, x)
         return x
 

@@ -16,6 +16,7 @@ from tiny_ir import (
     product,
 )
 from tiny_plugin import boundary
+from tiny_tensor.arrays import number_of
 from tiny_tensor.broadcast import broadcast
 from tiny_tensor.choices import check_choice
 from tiny_tensor.positions import from_start
@@ -121,8 +122,9 @@ class GatheringMethods(RecurrenceMethods):
 
     def _values(self, src: object, shape: tuple[int | UOp, ...]) -> UOp:
         """What is written, in the shape of the index."""
-        if isinstance(src, bool | int | float):
-            return broadcast(self._constant(src, self.dtype), shape)
+        number = number_of(src)
+        if number is not None:
+            return broadcast(self._constant(number, self.dtype), shape)
         node = self._wrap(src).uop
         if node.dtype is not self.dtype:
             raise DTypeError(

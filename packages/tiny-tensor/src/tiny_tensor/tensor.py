@@ -33,6 +33,7 @@ from tiny_tensor.arrays import (
     dtype_of_values,
     is_array,
     nested_values,
+    number_of,
     packed,
     to_nested,
     to_numpy,
@@ -250,8 +251,9 @@ class Tensor(
                 fix="write 0, or NaN, or a Tensor.",
             )
         if not isinstance(value, Tensor):
-            if isinstance(value, bool | int | float):
-                return constant(value, self.dtype)
+            number = number_of(value)
+            if number is not None:
+                return constant(number, self.dtype)
             value = Tensor(value, self.device, self.dtype)
         if value.dtype is not self.dtype:
             raise DTypeError(
@@ -343,13 +345,13 @@ def _node_of(data: object, device: str, dtype: DType | None) -> UOp:
         return data.to(device).uop
     if data is None:
         return session.marked(constant(0, dtype or session.default_float))
+    if is_array(data):  # a float64 of NumPy is a Python float too
+        view, shape, present = array_bytes(data)
+        return upload(view, present, device, session).reshape(shape)
     if isinstance(data, bool | int | float):
         return session.marked(constant(data, dtype))
     if isinstance(data, UOp):
         return symbolic(data)
-    if is_array(data):
-        view, shape, present = array_bytes(data)
-        return upload(view, present, device, session).reshape(shape)
     if isinstance(data, os.PathLike):
         return mapped_file(data, device, session)
     if isinstance(data, bytes | bytearray | memoryview):

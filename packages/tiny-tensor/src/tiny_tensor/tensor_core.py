@@ -28,7 +28,7 @@ from tiny_ir import (
     product,
     substitute,
 )
-from tiny_tensor.arrays import is_array
+from tiny_tensor.arrays import check_range, is_array, number_of
 from tiny_tensor.axes import resolved_axis
 from tiny_tensor.broadcast import broadcast, broadcast_shape
 from tiny_tensor.session import Session, current_session
@@ -152,8 +152,9 @@ class TensorCore:
                     fix=f"move one of them: other.to({self._device!r}).",
                 )
             return other
-        if isinstance(other, bool | int | float):
-            return self._apply(self._constant(other))
+        number = number_of(other)
+        if number is not None:
+            return self._apply(self._constant(number))
         if is_array(other):
             return type(self)(other, device=self._device)  # type: ignore[call-arg]
         raise ArgumentTypeError(
@@ -163,16 +164,23 @@ class TensorCore:
         )
 
     def _constant(self, value: Scalar, dtype: DType | None = None) -> UOp:
-        """A Python number as a constant in the dtype where it meets this tensor's."""
-        return const(dtype or dtypes.promote(self.dtype, weak_dtype(value)), value)
+        """A Python number as a constant in the dtype where it meets this tensor's.
+
+        Raises:
+            OutOfRangeError: an integer that the dtype does not hold.
+        """
+        meeting = dtype or dtypes.promote(self.dtype, weak_dtype(value))
+        check_range(value, meeting)
+        return const(meeting, value)
 
     def _operand(self, other: object, dtype: DType | None = None) -> UOp:
         """The other side as a node, in its own shape; `dtype` casts it.
 
         A Python number is weak: without `dtype` it takes the dtype where it meets this tensor's.
         """
-        if isinstance(other, bool | int | float):
-            return self._constant(other, dtype)
+        number = number_of(other)
+        if number is not None:
+            return self._constant(number, dtype)
         if isinstance(other, UOp) and other.shape == ():
             meeting = dtypes.promote(self.dtype, other.dtype) if dtype is None else dtype
             return other.cast(meeting)
