@@ -60,7 +60,6 @@ CHANNELS = Reason("channels", "a tensor of one axis has no channels")
 WHOLE_ENDS = Reason(
     "whole ends", "torch cuts the ends to integers before it computes powers, and not after"
 )
-WHOLE_RESULT = Reason("whole result", "torch casts the logarithm to the integers of the input")
 COMPOSED = Reason("composed", "there is no such function here: what it is made of has other limits")
 
 WITH_NUMBERS = (
@@ -97,20 +96,28 @@ REASONS: dict[str, Reason] = {
     "linalg.pinv hermitian float32": ASYMMETRIC,
     "logspace int64": WHOLE_ENDS,
     "logspace tensor_overload int64": WHOLE_ENDS,
-    "masked.logsumexp int64": WHOLE_RESULT,
     "masked_fill bool": PROMOTION,
     "mean errors": MEANS,
     "multinomial errors": WEIGHTS,
     "neg errors": BOOLS,
     "nextafter float32": NEIGHBOURS,
     "nn.functional.embedding errors": COMPOSED,
-    "nn.functional.local_response_norm int64": MEANS,
     "nn.functional.max_pool1d errors": PADDING,
     "nn.functional.max_pool3d errors": AXES,
     "nn.functional.rrelu errors": COMPOSED,
     "renorm errors": COMPOSED,
     "square bool": BOOLS,
     "sum_to_size errors": COMPOSED,
+    **{
+        f"{name} float32": SUMS
+        for name in (
+            "fft.fft2",
+            "fft.hfft2",
+            "grid_sampler_2d",
+            "nn.functional.conv3d",
+            "nn.functional.conv_transpose3d",
+        )
+    },
     **{f"nn.functional.batch_norm {kind}": CHANNELS for kind in ("float16", "bfloat16", "float32")},
 }
 """Of an entry in a class."""

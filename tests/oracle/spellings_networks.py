@@ -54,6 +54,17 @@ def plain(name: str) -> Callable[..., T]:
     return call
 
 
+def of_one(name: str) -> Callable[..., T]:
+    """A loss of classes; torch takes one number for one class, and an axis for one target."""
+
+    def call(x: T, y: T, *args: Any, **kwargs: Any) -> T:
+        if x.ndim < 2:
+            x, y = x.reshape(-1), y.reshape(-1) if "label" in name else y.reshape(())
+        return plain(name)(x, y, *args, **kwargs)
+
+    return call
+
+
 def triplet_with(a: T, b: T, c: T, *, distance_function: Any = None, **kwargs: Any) -> T:
     distance = distance_function
     if isinstance(distance, torch.nn.PairwiseDistance):
@@ -153,7 +164,8 @@ def local_response_norm(
     x: T, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> T:
     padded = x.square().pad((0, 0) * (x.ndim - 2) + (size // 2, (size - 1) // 2))
-    total = padded.unfold(1, size, 1).mean(-1)
+    windows = padded.unfold(1, size, 1)
+    total = windows.mean(-1) if x.is_floating_point() else windows.sum(-1) // size
     return x / (k + alpha * total).pow(beta)
 
 
@@ -473,11 +485,11 @@ NETWORKS: dict[str, Any] = {
             "cosine_embedding_loss",
             "soft_margin_loss",
             "multilabel_soft_margin_loss",
-            "multi_margin_loss",
-            "multilabel_margin_loss",
             "triplet_margin_loss",
         )
     },
+    "nn.functional.multi_margin_loss": of_one("multi_margin_loss"),
+    "nn.functional.multilabel_margin_loss": of_one("multilabel_margin_loss"),
     "nn.functional.triplet_margin_with_distance_loss": triplet_with,
     "nn.functional.binary_cross_entropy": binary,
     "nn.functional.binary_cross_entropy_with_logits": binary_logits,
@@ -541,7 +553,7 @@ NETWORKS: dict[str, Any] = {
     "masked.softmax": masked("softmax", -math.inf),
     "masked.log_softmax": masked("log_softmax", -math.inf),
     "masked.softmin": masked("softmin", math.inf),
-    "masked.logsumexp": masked("logsumexp", -math.inf),
+    "masked.logsumexp": in_own_dtype(masked("logsumexp", -math.inf)),
     "masked.mean": masked_mean,
     "masked.var": masked_spread(False),
     "masked.std": masked_spread(True),

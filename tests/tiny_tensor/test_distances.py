@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tiny_ir import ArgumentError, ShapeError, dtypes
+from tiny_ir import ArgumentError, DTypeError, ShapeError, dtypes
 from tiny_tensor import Tensor
 
 pytestmark = pytest.mark.usefixtures("session")
@@ -137,5 +137,12 @@ def test_mistakes_are_named() -> None:
     ):
         with pytest.raises(ArgumentError):
             call()
-    with pytest.raises(ShapeError):
-        x.multi_margin_loss(Tensor([0, 1]))
+    for wrong in (
+        lambda: x.multi_margin_loss(Tensor([0, 1])),
+        lambda: x.multilabel_margin_loss(Tensor([[0, 1]])),
+        lambda: x[0, 0].multilabel_margin_loss(Tensor(0)),
+    ):
+        with pytest.raises(ShapeError):
+            wrong()
+    with pytest.raises(DTypeError):
+        x.multilabel_margin_loss(x)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Self
 
-from tiny_ir import ArgumentError, dtypes
+from tiny_ir import ArgumentError, DTypeError, ShapeError, dtypes, is_same_shape
 from tiny_plugin import boundary
 from tiny_tensor.choices import check_choice
 from tiny_tensor.distances import DistanceMethods
@@ -256,12 +256,27 @@ class MarginMethods(DistanceMethods, GatheringMethods):
 
         Raises:
             ArgumentError: there is no such reduction.
+            ShapeError: the target does not fit the scores.
+            DTypeError: the target are no integers.
 
         Example:
             >>> from tiny_tensor import Tensor
             >>> Tensor([[0.0, 2.0]]).multilabel_margin_loss(Tensor([[0, -1]])).item()
             1.5
         """
+        self._class_axis()
+        if not is_same_shape(target.shape, self.shape):
+            raise ShapeError(
+                f"targets of shape {target.shape} do not fit scores of shape {self.shape}.",
+                why="each example lists as many classes as there are, the rest of them negative.",
+                fix="fill the targets up with -1.",
+            )
+        if not target.dtype.is_int:
+            raise DTypeError(
+                f"targets of {target.dtype.name} are not classes.",
+                why="a class is an integer.",
+                fix="cast the targets to an integer first.",
+            )
         axis = self.ndim - 1
         count = self._length(axis)
         listed = (target < 0).cast(dtypes.int32).cumsum(axis).eq(0)
