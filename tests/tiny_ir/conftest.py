@@ -20,6 +20,7 @@ from tiny_ir import (
     RegisterArg,
     ResultArg,
     ScratchArg,
+    SourceArg,
     StateArg,
     UOp,
     VariableArg,
@@ -115,9 +116,13 @@ def called() -> Sample:
     i = counted(0, 6)
     effect = param(0, elements=6).index(i).store(param(1, elements=6).index(i) + 1.0).end(i)
     kernel = str(make(Op.SINK, None, (effect,), KernelArg("one_more")))
-    arg = CallArg(kernel, (1,), (ResultArg(0, float32, (2, 3)),), "cpu")
-    call = make(Op.CALL, None, (param(0, elements=6).reshape((2, 3)),), arg)
-    return Sample("called", "graph", make(Op.GET, float32, (call,), 0))
+    results = (ResultArg(0, float32, (2, 3)),)
+    x = param(0, elements=6).reshape((2, 3))
+    call = make(Op.CALL, None, (x,), CallArg(kernel, (1,), results, "cpu"))
+    once = make(Op.GET, float32, (call,), 0)
+    source = SourceArg("c", "f", (2,), (), 0, 0)
+    text = make(Op.CALL, None, (once,), CallArg("void f() {}", (1,), results, "cpu", source))
+    return Sample("called", "graph", make(Op.GET, float32, (text,), 0))
 
 
 def symbolic() -> Sample:

@@ -11,6 +11,7 @@ from tiny_ir import (
     ArgumentError,
     ArgumentTypeError,
     AxisKind,
+    CompileError,
     GradientError,
     Op,
     ShapeError,
@@ -20,7 +21,8 @@ from tiny_ir import (
     dtypes,
     make,
 )
-from tiny_tensor import Session, Tensor, Variable, jit, kernel_axis
+from tiny_plugin import Argument, PluginError, Program, Source
+from tiny_tensor import Session, Tensor, Variable, current_session, jit, kernel_axis
 from tiny_tensor.transforms import jvp, vmap
 
 pytestmark = pytest.mark.usefixtures("session")
@@ -207,3 +209,66 @@ def test_what_is_no_kernel_is_refused() -> None:
         Tensor.empty(3).custom_kernel(
             Tensor.empty(3), Tensor.empty(3), fxn=doubles, grad_fxn=lambda g, *tensors: tensors
         )
+
+
+TRIPLE = """
+void triple(const long long *args, long long chunk, long long worker) {
+    float *out = (float *)args[0];
+    const float *x = (const float *)args[1];
+    for (int i = 0; i < 2; i++) out[2 * chunk + i] = 3 * x[2 * chunk + i];
+}
+"""
+"""C, for chunks of two elements."""
+
+
+def written_in(language: str, text: str, *arguments: Argument, entry: str = "triple") -> Source:
+    target = current_session().device("cpu").target
+    return Source(text, language, entry, Program(entry, target, (), (2,), arguments=arguments))
+
+
+def out_and_in(elements: int = 4) -> tuple[Argument, Argument]:
+    float32 = dtypes.float32
+    return Argument(float32, elements, False, True), Argument(float32, elements, True, False)
+
+
+def test_a_kernel_may_be_text(session: Session) -> None:
+    source = written_in("c", TRIPLE, *out_and_in())
+    x = Tensor([1.0, 2.0, 3.0, 4.0])
+    out, _ = Tensor.empty(2, 2).custom_kernel(
+        x + 1.0, fxn=source, grad_fxn=lambda g, out, x: (None, g.flatten() * 3.0)
+    )
+    assert (out + 1.0).tolist() == [[7.0, 10.0], [13.0, 16.0]]
+    assert out.sum().gradient(x)[0].tolist() == [3.0] * 4
+    made = session.counters.binaries + session.counters.cached_binaries
+    again, _ = Tensor.empty(2, 2).custom_kernel(Tensor.ones(4) * 2.0, fxn=source)
+    assert again.tolist() == [[6.0, 6.0], [6.0, 6.0]]
+    assert session.counters.binaries + session.counters.cached_binaries - made <= 1
+
+
+def test_text_in_llvm_needs_no_toolchain() -> None:
+    text = """
+define void @seven(ptr %args, i64 %chunk, i64 %worker) {
+  %out = load ptr, ptr %args
+  %place = getelementptr float, ptr %out, i64 %chunk
+  store float 7.0, ptr %place
+  ret void
+}
+"""
+    x = Tensor([1.0, 2.0, 3.0])
+    argument = Argument(dtypes.float32, 3, True, True)
+    (out,) = x.custom_kernel(fxn=written_in("llvm", text, argument, entry="seven"))
+    assert (out.tolist(), x.tolist()) == ([7.0, 7.0, 3.0], [1.0, 2.0, 3.0])
+
+
+def test_text_declares_what_it_is_given() -> None:
+    x, out = Tensor([1.0, 2.0]), Tensor.empty(4)
+    with pytest.raises(ArgumentError, match="given 4 of float32, 2 of float32"):
+        out.custom_kernel(x, fxn=written_in("c", TRIPLE, *out_and_in()))
+    first, second = out_and_in()
+    with pytest.raises(ArgumentError, match="writes at least one"):
+        out.custom_kernel(fxn=written_in("c", TRIPLE, second))
+    wrong = written_in("c", "nonsense", first)
+    with pytest.raises(CompileError):
+        out.custom_kernel(fxn=wrong)[0].realize()
+    with pytest.raises(PluginError, match="fortran"):
+        out.custom_kernel(fxn=written_in("fortran", TRIPLE, first))[0].realize()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from time import perf_counter
 
-from tiny_codegen.buffers import loaded_from, stored_to
+from tiny_codegen.buffers import loaded_from, memory_of, stored_to
 from tiny_codegen.canonical import canonical
 from tiny_codegen.kernels.kernel import Kernel
 from tiny_codegen.kernels.order import Ordered, order
@@ -15,7 +15,7 @@ from tiny_codegen.loops.work import operations_of
 from tiny_codegen.pipeline import GRAPH_PIPELINE, KERNEL_PIPELINE
 from tiny_codegen.program.linearize import linearize
 from tiny_codegen.stage import LoopChoice, PluginSlot, Row, Stage
-from tiny_ir import Op, Rule, UOp, observing, toposort, verify, verify_program
+from tiny_ir import Op, Rule, UOp, make, observing, toposort, verify, verify_program
 from tiny_plugin import (
     Argument,
     Copy,
@@ -63,8 +63,11 @@ class Generator:
             if kernel.sink is None:
                 steps.append(_copy_of(kernel))
                 continue
-            sink, slots = canonical(kernel.sink)
             device = devices[kernel.writes[0]]
+            if kernel.source is not None:
+                steps.append(_launch_of_source(kernel, kernel.source, targets[device]))
+                continue
+            sink, slots = canonical(kernel.sink)
             key = (sink, device)
             if key not in programs:
                 programs[key] = self.lower(sink, targets[device], options)
@@ -112,7 +115,7 @@ class Generator:
         return [
             (devices[kernel.writes[0]], canonical(kernel.sink)[0])
             for kernel in ordered.kernels
-            if kernel.sink is not None
+            if kernel.sink is not None and kernel.source is None
         ]
 
 
@@ -206,6 +209,29 @@ def program_of(
         ),
         actions=actions,
     )
+
+
+def _launch_of_source(kernel: Kernel, call: UOp, target: Target) -> Launch:
+    """A kernel that is text already: its Program has the CALL, without inputs, as its one node."""
+    assert kernel.sink is not None
+    memories = [memory_of(at.src[0] if at.op is Op.STORE else at) for at in kernel.sink.src]
+    source = call.arg.source
+    program = Program(
+        name=source.entry,
+        target=target,
+        uops=(make(Op.CALL, None, (), call.arg._replace(inputs=())),),
+        grid=source.grid,
+        workgroup=source.workgroup,
+        arguments=tuple(
+            Argument(
+                memory.dtype, memory.arg.elements, memory in kernel.reads, memory in kernel.targets
+            )
+            for memory in memories
+        ),
+        shared_nbytes=source.shared_nbytes,
+        scratch_nbytes=source.scratch_nbytes,
+    )
+    return Launch(program, tuple(int(memory.arg.slot) for memory in memories))
 
 
 def _copy_of(kernel: Kernel) -> Copy:

@@ -145,18 +145,31 @@ class ResultArg(NamedTuple):
     shape: tuple[int, ...]
 
 
+class SourceArg(NamedTuple):
+    """What the text of a kernel is written in, the function in it, and how that is launched."""
+
+    language: str
+    entry: str
+    grid: tuple[int, ...]
+    workgroup: tuple[int, ...]
+    shared_nbytes: int
+    scratch_nbytes: int
+
+
 class CallArg(NamedTuple):
     """A kernel that a user wrote, by its content.
 
-    `kernel` is the text of its SINK, whose PARAMs are numbered by slot. Source i of the CALL is
-    what the memory of slot `inputs[i]` holds before; memory of other slots holds anything. GET n is
-    what `results[n]` says of the memory afterwards.
+    `kernel` is the text of its SINK, whose PARAMs are numbered by slot; or the text that `source`
+    describes, which takes memory in the order of slots. Source i of the CALL is what the memory of
+    slot `inputs[i]` holds before; memory of other slots holds anything. GET n is what `results[n]`
+    says of the memory afterwards.
     """
 
     kernel: str
     inputs: tuple[int, ...]
     results: tuple[ResultArg, ...]
     device: str
+    source: SourceArg | None = None
 
 
 class KernelArg(NamedTuple):

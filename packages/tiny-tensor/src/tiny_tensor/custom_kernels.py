@@ -10,6 +10,7 @@ from tiny_ir import (
     ArgumentTypeError,
     AxisKind,
     CallArg,
+    DType,
     GradientError,
     KernelArg,
     Op,
@@ -17,6 +18,7 @@ from tiny_ir import (
     RangeArg,
     ResultArg,
     ShapeError,
+    SourceArg,
     UOp,
     const,
     dtypes,
@@ -27,7 +29,7 @@ from tiny_ir import (
     toposort,
     verify,
 )
-from tiny_plugin import boundary
+from tiny_plugin import Source, boundary
 from tiny_tensor.gradient.rule import zeros
 from tiny_tensor.session import current_session
 from tiny_tensor.tensor_core import TensorCore
@@ -66,14 +68,21 @@ class KernelMethods(TensorCore):
     __slots__ = ()
 
     def custom_kernel(
-        self, *others: Self, fxn: KernelFunction, grad_fxn: GradientFunction | None = None
+        self,
+        *others: Self,
+        fxn: KernelFunction | Source,
+        grad_fxn: GradientFunction | None = None,
     ) -> list[Self]:
-        """Call a kernel that is written as a UOp, over this tensor and others.
+        """Call a kernel that is written as a UOp, or as text, over this tensor and others.
 
         `fxn` is called once, now, with the memory of each tensor: a PARAM of shape (elements,), in
         row-major order. It returns the effect of the kernel, for example
         `END(STORE(INDEX(out, i), value), i)`. The kernel goes through the pipeline as any other; it
         is part of the graph by its content, so equal kernels are compiled once, in all processes.
+
+        Or `fxn` is a Source: the text of a kernel in a language that has a compiler for the device,
+        with the name of its function, and a Program that declares its arguments, in order, and its
+        grid. The function is called as the device calls all kernels: docs/decisions/076-calls.md.
 
         Nothing is written into the tensors themselves: a written argument is copied first, and its
         new content is a result. Memory that nobody wrote yet (`Tensor.empty`, `Tensor.invalids`) is
@@ -81,7 +90,7 @@ class KernelMethods(TensorCore):
 
         Args:
             others: more tensors, on the device of this one.
-            fxn: makes the kernel.
+            fxn: makes the kernel, or is its text.
             grad_fxn: called, while something is differentiated, with the gradient of the result and
                 all tensors as they are after the kernel; returns a gradient for each of them, in
                 order, or None where there is none. A result that it is not the gradient of is None.
@@ -92,7 +101,8 @@ class KernelMethods(TensorCore):
         Raises:
             ArgumentTypeError: `fxn` returned something else than a UOp.
             VerificationError: the kernel is not valid.
-            ArgumentError: it writes nothing, or uses what a kernel cannot have.
+            ArgumentError: it writes nothing, uses what a kernel cannot have, or declares other
+                arguments than it is given.
             ShapeError: a size is symbolic.
             GradientError: `grad_fxn` is given, and not exactly one float argument is written.
 
@@ -109,8 +119,11 @@ class KernelMethods(TensorCore):
         """
         tensors = [self, *(self._wrap(other) for other in others)]
         params = [_param_of(slot, tensor) for slot, tensor in enumerate(tensors)]
-        kernel = _checked_kernel(fxn(*params), params, _name_of(fxn))
-        written = _written_slots(kernel)
+        if isinstance(fxn, Source):
+            text, source, written = _declared(fxn, params)
+        else:
+            kernel = _checked_kernel(fxn(*params), params, _name_of(fxn))
+            text, source, written = str(kernel), None, _written_slots(kernel)
         kept = [
             slot
             for slot, tensor in enumerate(tensors)
@@ -119,7 +132,7 @@ class KernelMethods(TensorCore):
         results = tuple(
             ResultArg(slot, params[slot].dtype, _numbers(tensors[slot])) for slot in written
         )
-        arg = CallArg(str(kernel), tuple(kept), results, self._device)
+        arg = CallArg(text, tuple(kept), results, self._device, source)
         sources = tuple(tensors[slot].uop.reshape(_numbers(tensors[slot])) for slot in kept)
         call = make(Op.CALL, None, sources, arg)
         after = {
@@ -324,6 +337,42 @@ def _checked_kernel(found: object, params: Sequence[UOp], name: str) -> UOp:
                 fix="use kernel_axis() for loops, and pass more tensors for more memory.",
             )
     return sink
+
+
+def _declared(source: Source, params: Sequence[UOp]) -> tuple[str, SourceArg, list[int]]:
+    """The text of a kernel, its launch, and the arguments that it says it writes."""
+    facts = source.program
+    given = [(param.dtype, param.arg.elements) for param in params]
+    declared = [(argument.dtype, argument.elements) for argument in facts.arguments]
+    if given != declared or facts.variables:
+        raise ArgumentError(
+            f"{source.entry} does not take what it is given.",
+            why=f"it declares {_listed(declared)}, and is given {_listed(given)}; a kernel of your "
+            "own takes no variables.",
+            fix="declare an Argument for each tensor, with its dtype and its number of elements.",
+        )
+    written = [slot for slot, argument in enumerate(facts.arguments) if argument.written]
+    if not written or not all(isinstance(n, int) for n in (*facts.grid, *facts.workgroup)):
+        raise ArgumentError(
+            f"{source.entry} cannot be launched as it is declared.",
+            why="a kernel writes at least one argument, and its grid is made of numbers.",
+            fix="say written=True of what it writes, and give the grid in ints.",
+        )
+    grid = tuple(int(n) for n in facts.grid if isinstance(n, int))
+    workgroup = tuple(int(n) for n in facts.workgroup if isinstance(n, int))
+    launch = SourceArg(
+        source.language,
+        source.entry,
+        grid,
+        workgroup,
+        facts.shared_nbytes,
+        facts.scratch_nbytes,
+    )
+    return source.text, launch, written
+
+
+def _listed(arguments: Sequence[tuple[DType, int]]) -> str:
+    return ", ".join(f"{elements} of {dtype.name}" for dtype, elements in arguments) or "nothing"
 
 
 def _written_slots(kernel: UOp) -> list[int]:

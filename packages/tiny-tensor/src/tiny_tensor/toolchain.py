@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from tiny_ir import UnsupportedError
-from tiny_plugin import Assembler, Binary, Compiler, Offer, Program, Registry, Renderer, Runtime
+from tiny_ir import Op, UnsupportedError
+from tiny_plugin import (
+    Assembler,
+    Binary,
+    Compiler,
+    Offer,
+    Program,
+    Registry,
+    Renderer,
+    Runtime,
+    Source,
+)
 
 RENDERER, COMPILER = "tiny.renderer", "tiny.compiler"
 
@@ -46,11 +56,14 @@ class Toolchain:
         return f"{self.renderer_name}|{self.compiler_name}|{maker.fingerprint()}"
 
     def binary_of(self, program: Program) -> Binary:
-        """Render and compile, or assemble.
+        """Render and compile, or assemble; what a user wrote as text is only compiled.
 
         Raises:
             CompileError: the compiler refuses what it was given.
         """
+        written = source_of(program)
+        if written is not None:
+            return self._registry.open_compiler(written.language, self._target).compile(written)
         if not self.renderer_name:
             return self._opened_assembler().assemble(program)
         source = self._opened_renderer().render(program)
@@ -78,3 +91,11 @@ class Toolchain:
         if self._assembler is None:
             self._assembler = self._registry.open_assembler(self.compiler_name, self._target)
         return self._assembler
+
+
+def source_of(program: Program) -> Source | None:
+    """The text of a Program that a user wrote; None where it is made of nodes."""
+    if len(program.uops) != 1 or program.uops[0].op is not Op.CALL:
+        return None
+    arg = program.uops[0].arg
+    return Source(arg.kernel, arg.source.language, arg.source.entry, program.launch_facts())

@@ -27,6 +27,8 @@ class Kernel:
         base: what its slot holds before it runs: the writes that come first.
         copies: the PARAM that is copied, where `sink` is None.
         is_called: a user wrote it: no part of it moves to another kernel.
+        source: the CALL of a kernel that is text; its sink then has one place an argument, read or
+            written, in the order of slots.
         reads: the PARAMs it reads.
         targets: the PARAMs it stores to.
     """
@@ -37,6 +39,7 @@ class Kernel:
     base: frozenset[UOp] = frozenset()
     copies: UOp | None = None
     is_called: bool = False
+    source: UOp | None = None
     reads: tuple[UOp, ...] = field(init=False)
     targets: tuple[UOp, ...] = field(init=False)
 

@@ -27,6 +27,7 @@ from tiny_codegen.kernels.memory_versions import MEMORY, TRANSPARENT
 from tiny_codegen.kernels.places import Place
 from tiny_codegen.kernels.views import (
     TRUE,
+    ZERO,
     Indices,
     elements_of,
     flat_offset,
@@ -36,6 +37,7 @@ from tiny_codegen.kernels.walk_steps import kernel_of_steps
 from tiny_ir import (
     ELEMENTWISE,
     MOVEMENT,
+    CallArg,
     DType,
     KernelArg,
     Op,
@@ -164,9 +166,13 @@ class _BuildKernels(FindPlaces):
                 ranges = self._first_ranges[(node, slot)]
                 first = self._element(source, Place(node, ranges, TRUE, ranges))
                 self._add_kernel(memories[slot], flat_offset(ranges, source.shape), first, ranges)
+        slots = tuple(slot_of(memories[result.slot]) for result in node.arg.results)
+        if node.arg.source is not None:
+            sink = _places_of(node.arg, memories)
+            self._add(Kernel(sink, slots, is_called=True, source=node))
+            return
         kernel = parse(node.arg.kernel)
         params = {at: memories[at.arg.slot] for at in toposort((kernel,)) if at.op is Op.PARAM}
-        slots = tuple(slot_of(memories[result.slot]) for result in node.arg.results)
         self._add(Kernel(substitute(kernel, params), slots, is_called=True))
 
     def _build_scatter(self, node: UOp, place: Place, memory: UOp, offset: UOp) -> None:
@@ -340,6 +346,17 @@ class _BuildKernels(FindPlaces):
         else:
             buffer = self._memory.get(table) or self.versions.readable(table)
         return address_of(buffer, self._offset(table, where), valid)
+
+
+def _places_of(arg: CallArg, memories: dict[int, UOp]) -> UOp:
+    """What a kernel that is text reads and writes, in the order of its arguments."""
+    written = {result.slot for result in arg.results}
+    places = []
+    for slot in sorted(memories):
+        place = memories[slot].index(ZERO)
+        value = place if slot in arg.inputs else const(place.dtype, 0)
+        places.append(place.store(value) if slot in written else place)
+    return make(Op.SINK, None, tuple(places))
 
 
 def _may_meet(a: UOp, b: UOp) -> bool:
