@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import math
 import os
 import pickle
 import subprocess
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tiny_ir import ArgumentError, ExchangeError, dtypes
+from tiny_ir import ArgumentError, ArgumentTypeError, ExchangeError, dtypes
 from tiny_tensor import Session, Tensor, jit
 
 pytestmark = pytest.mark.usefixtures("session")
@@ -185,8 +186,35 @@ def test_a_tensor_shows_its_elements() -> None:
     assert repr(Tensor([[1.0, 2.5]])) == "Tensor([[1. , 2.5]], dtype=float32)"
     assert repr(Tensor(3)) == "Tensor(3, dtype=int32)"
     assert repr(Tensor([1, 2], device="python")) == "Tensor([1, 2], dtype=int32, device='python')"
-    assert len(repr(Tensor.arange(100_000))) < 200
+    x = np.arange(4000).reshape(20, 2, 100)
+    text = np.array2string(x.astype("int32"), separator=", ", prefix="Tensor(")
+    assert repr(Tensor(x, dtype="int32")) == f"Tensor({text}, dtype=int32)"
     assert repr(Tensor([1.0], device="null") + 1) == "<Tensor (1,) float32 on null>"
+
+
+def test_a_text_computes_nothing_that_it_does_not_show() -> None:
+    assert repr(Tensor.arange(2**40)).startswith("Tensor([            0,             1,")
+    assert repr(Tensor.ones(10**6, 10**6)).count("...") == 7
+
+
+def test_one_element_is_formatted_and_rounded_as_a_number() -> None:
+    x = Tensor(2.675)
+    assert (f"{x:.2f}", f"{x}", round(x), round(x, 1), math.trunc(x)) == (
+        "2.67",
+        "Tensor(2.675, dtype=float32)",
+        3,
+        2.7,
+        2,
+    )
+    with pytest.raises(ArgumentTypeError, match="not one number"):
+        f"{Tensor([1, 2]):.2f}"
+
+
+def test_divmod_is_quotient_and_remainder() -> None:
+    quotient, rest = divmod(Tensor([-7, 7]), 2)
+    assert (quotient.tolist(), rest.tolist()) == ([-4, 3], [1, 1])
+    quotient, rest = divmod(7, Tensor([2.0, -2.0]))
+    assert (quotient.tolist(), rest.tolist()) == ([3.0, -4.0], [1.0, -1.0])
 
 
 def test_other_devices_are_copied_to_the_host() -> None:

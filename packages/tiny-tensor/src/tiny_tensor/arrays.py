@@ -263,11 +263,27 @@ def array_from_dlpack(source: object) -> Array:
         ) from error
 
 
-def array_text(array: Array, before: str) -> str:
-    """The elements as text, few of many; lines after the first stand below what is `before`."""
+def array_text(array: Array, before: str, *, is_edges: bool = False) -> str:
+    """The elements as text; lines after the first stand below what is `before`.
+
+    Args:
+        array: all of them, or with `is_edges` those at both ends of each axis, and one more where
+            there are others between.
+        before: what stands before the text.
+        is_edges: dots stand where an axis is longer than its ends.
+    """
     import numpy
 
-    return numpy.array2string(array, separator=", ", prefix=before)
+    threshold = 0 if is_edges else None
+    return numpy.array2string(array, separator=", ", prefix=before, threshold=threshold)
+
+
+def text_limits() -> tuple[int, int]:
+    """Up to how many elements NumPy writes all, and how many at each end of an axis of more."""
+    import numpy
+
+    options = numpy.get_printoptions()
+    return options["threshold"], options["edgeitems"]
 
 
 def to_nested(data: bytearray, dtype: DType, shape: tuple[int, ...]) -> Nested:

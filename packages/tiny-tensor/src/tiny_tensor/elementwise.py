@@ -158,6 +158,12 @@ class ElementwiseMethods(ComparisonMethods):
     def __rfloordiv__(self, other: object) -> Self:
         return self._floor_quotient(other, True)
 
+    def __divmod__(self, other: object) -> tuple[Self, Self]:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: object) -> tuple[Self, Self]:
+        return other // self, other % self
+
     def __mod__(self, other: object) -> Self:
         return self.mod(other)
 

@@ -30,6 +30,7 @@ from tiny_tensor.arrays import (
     capsule_of,
     constant_array,
     memory_at,
+    text_limits,
 )
 from tiny_tensor.creation import checked_shape
 from tiny_tensor.outside import adopted
@@ -73,6 +74,12 @@ class ExchangeMethods(TensorCore):
 
         def to(self, device: str | None) -> Self:
             """This tensor on another device; see `Tensor.to`."""
+
+        def shrink(self, parts: Sequence[tuple[int, int] | None]) -> Self:
+            """A part of each axis; see `Tensor.shrink`."""
+
+        def cat(self, *others: Self, dim: int = 0) -> Self:
+            """Tensors one after another; see `Tensor.cat`."""
 
         def _data(self) -> tuple[bytearray, tuple[int, ...]]: ...
 
@@ -142,6 +149,12 @@ class ExchangeMethods(TensorCore):
 
     def __complex__(self) -> complex:
         return complex(self._one("complex"))
+
+    def __round__(self, ndigits: int | None = None) -> Scalar:
+        return round(self._one("number"), ndigits)
+
+    def __trunc__(self) -> int:
+        return math.trunc(self._one("number"))
 
     def __index__(self) -> int:
         if not self.dtype.is_int:
@@ -378,17 +391,38 @@ class ExchangeMethods(TensorCore):
         return self._view(self.uop)
 
     def __repr__(self) -> str:
-        """The elements, few of many; its shape alone where they cannot be read now."""
+        """The elements, few of many, which alone are computed; its shape where none can be read."""
         is_usual = self.device == current_session().default_device
         device = "" if is_usual else f", device={self.device!r}"
         summary = f"<Tensor {self.shape} {self.dtype.name} on {self.device}>"
         if current_session().capture is not None or not self._is_sized():
             return summary
+        most, ends = text_limits()
+        is_edges = math.prod(concrete_shape(self.shape)) > most
         try:
-            array = self.numpy()
+            array = (self._edges(ends) if is_edges else self).numpy()
         except RunError:
             return summary  # a device that keeps no data, or memory of another Session
-        return f"Tensor({array_text(array, 'Tensor(')}, dtype={self.dtype.name}{device})"
+        text = array_text(array, "Tensor(", is_edges=is_edges)
+        return f"Tensor({text}, dtype={self.dtype.name}{device})"
+
+    def _edges(self, ends: int) -> Self:
+        """So many elements at each end of each axis, and one more where others are between."""
+        edges = self
+        for axis, size in enumerate(concrete_shape(self.shape)):
+            if size > 2 * ends + 1:
+                bounds = (0, ends + 1), (size - ends, size)
+                first, last = (
+                    edges.shrink([bound if n == axis else None for n in range(self.ndim)])
+                    for bound in bounds
+                )
+                edges = first.cat(last, dim=axis)
+        return edges
+
+    def __format__(self, specification: str) -> str:
+        if not specification:
+            return str(self)
+        return format(self._one("number"), specification)
 
     def _is_sized(self) -> bool:
         return all(isinstance(size, int) for size in self.shape)
