@@ -17,7 +17,11 @@ class Reason:
     on_purpose: bool = True
 
 
-NUMBERS = Reason("numbers", "a Python number may stand beside a tensor in every function of two")
+NUMBERS = Reason(
+    "numbers",
+    "a Python number may stand beside a tensor in every function of two "
+    "([policy](policies.md#numbers-beside-tensors))",
+)
 PROMOTION = Reason("promotion", "sides of two dtypes meet in the one that holds both")
 PLACES = Reason(
     "places",
@@ -30,16 +34,22 @@ LAST_WRITE = Reason(
     "([policy](policies.md#writes-to-one-place))",
 )
 BOOLS = Reason(
-    "bools", "bools are no numbers: their negative is 'not', their product 'and', also in squares"
+    "bools",
+    "bools are no numbers: their negative is 'not', their product, also a square, 'and' "
+    "([policy](policies.md#bools-and-means))",
 )
-MEANS = Reason("means", "a mean of integers is a float; torch refuses it, or cuts it to an integer")
+MEANS = Reason(
+    "means",
+    "a mean of integers is a float ([policy](policies.md#bools-and-means)); torch refuses it, or "
+    "cuts it to an integer",
+)
 DATA = Reason("data", "what is in a tensor is not read to check it: calls do not compute")
 WEIGHTS = Reason("weights", "weights of integers are weights, and there may be any number of them")
 AXES = Reason("axes", "any axes may stand before those that a function works on, and broadcast")
 PADDING = Reason(
     "padding",
-    "padding is refused where a window would see nothing else; torch draws the line "
-    "at half a window",
+    "padding is smaller than the window ([policy](policies.md#padding-of-pools)); torch allows "
+    "half of it",
 )
 STABLE = Reason(
     "stable", "equal elements stay in their order; torch gives any order where none is asked for"
