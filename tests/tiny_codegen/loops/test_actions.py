@@ -24,7 +24,7 @@ from tiny_codegen.loops.actions import (
 )
 from tiny_codegen.loops.legality import ActionError
 from tiny_codegen.loops.ranges import ranges_of
-from tiny_codegen.loops.steps import peel_steps, split_steps, vectorize_steps
+from tiny_codegen.loops.steps import peel_steps, split_steps, unroll_steps, vectorize_steps
 from tiny_ir import AxisKind, Op, UOp, const, rebuild, toposort, verify
 from tiny_plugin import ExtraStage, Launch, Options, Program, Schedule, Step, Target, replace
 
@@ -104,11 +104,15 @@ def random_prefixes(draw: Draw, root: UOp) -> UOp:
     return vectorize_steps(root, some_axis(draw, root))
 
 
+def random_chain(draw: Draw, root: UOp) -> UOp:
+    return unroll_steps(root, some_axis(draw, root))
+
+
 ACTIONS: tuple[Callable[[Draw, UOp], UOp], ...] = (
     *(random_split, random_peel, random_shift, random_merge, random_reorder),
     random_reduction_order,
     *(random_vectorize, random_unroll, random_parallelize, random_pack),
-    *(random_steps, random_prefixes),
+    *(random_steps, random_prefixes, random_chain),
 )
 
 

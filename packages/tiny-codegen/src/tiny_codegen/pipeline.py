@@ -16,6 +16,7 @@ from tiny_codegen.program.narrow_indices import NARROW_INDICES
 from tiny_codegen.program.number_memory import number_memory
 from tiny_codegen.program.skip_rare_work import SKIP_RARE_WORK
 from tiny_codegen.program.stream_stores import stream_stores
+from tiny_codegen.program.transpose_blocks import transpose_blocks
 from tiny_codegen.program.widen_memory import widen_memory
 from tiny_codegen.stage import LoopChoice, PluginSlot, Row, Stage
 from tiny_ir import GRAPH_LEVEL, KERNEL_LEVEL, PROGRAM_LEVEL, SIMPLIFY, SIMPLIFY_GATED
@@ -42,6 +43,7 @@ KERNEL_PIPELINE: tuple[Row, ...] = (
     # program: how it is computed
     Stage("lower reduce", lower_reduce, KERNEL_LEVEL),  # after lanes: accumulators are as wide
     Stage("add loads", add_loads, PROGRAM_LEVEL, allows_weak=True),  # widen memory looks for them
+    Stage("transpose blocks", transpose_blocks, PROGRAM_LEVEL, allows_weak=True),  # of such lanes
     Stage("widen memory", widen_memory, PROGRAM_LEVEL, allows_weak=True),  # sees affine indices
     Stage("stream stores", stream_stores, PROGRAM_LEVEL, allows_weak=True),  # of wide memory
     Stage("narrow indices", NARROW_INDICES, PROGRAM_LEVEL),  # machines have no weakint

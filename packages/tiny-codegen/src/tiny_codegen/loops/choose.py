@@ -20,12 +20,13 @@ from tiny_codegen.loops.actions import (
     unroll,
     vectorize,
 )
+from tiny_codegen.loops.crossing import crossing_axis
 from tiny_codegen.loops.guards import guards_in_loops, order_behind_guards
 from tiny_codegen.loops.lanes import FEWEST_LANES, choose_lanes
 from tiny_codegen.loops.legality import ActionError
 from tiny_codegen.loops.order_axes import best_order, reads_of_a_copy
 from tiny_codegen.loops.ranges import by_number, size_of_axis
-from tiny_codegen.loops.steps import peel_steps, split_steps, vectorize_steps
+from tiny_codegen.loops.steps import peel_steps, split_steps, unroll_steps, vectorize_steps
 from tiny_codegen.loops.tile import LATENCY, choose_tile
 from tiny_codegen.loops.work import operations_of, sites_of
 from tiny_codegen.scopes import EMPTY, Scope
@@ -60,8 +61,30 @@ def choose(root: UOp, target: Target, options: Options) -> tuple[UOp, tuple[str,
 def _choose_lanes(root: UOp, target: Target, applied: list[str]) -> UOp:
     """Make lanes of an axis, and of others in loops beside it."""
     while (chosen := choose_lanes(root, target)) is not None:
-        root = _vectorized(root, *chosen, applied)
+        axis, lanes = chosen
+        crossed = crossing_axis(root, sites_of(root), axis, lanes)
+        root = _vectorized(root, axis, lanes, applied)
+        if crossed is not None:
+            root = _copied_across(root, crossed, lanes, applied)
     return root
+
+
+def _copied_across(root: UOp, axis: UOp, copies: int, applied: list[str]) -> UOp:
+    """Make as many copies of an axis as there are lanes: square blocks of memory."""
+    size = size_of_axis(axis)
+    assert size is not None
+    is_serial = axis.arg.kind is AxisKind.SERIAL
+    if size % copies and not is_serial and _may_shift(root, axis):
+        return _unroll_by(root, axis, copies, applied)
+    if size % copies:
+        root, axis, _ = (peel_steps if is_serial else peel)(root, axis, copies)
+        applied.append(f"peel {size} at {copies}")
+    if is_serial:
+        root, _, axis = split_steps(root, axis, copies)
+    else:
+        root, _, axis = split(root, axis, copies, AxisKind.LOOP, AxisKind.LOOP)
+    applied.append(f"unroll {axis.arg.number} by {copies}")
+    return (unroll_steps if is_serial else unroll)(root, axis)
 
 
 def _merged(root: UOp, applied: list[str]) -> UOp:

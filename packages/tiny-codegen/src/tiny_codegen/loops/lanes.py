@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from tiny_codegen.loops.accesses import stride
+from tiny_codegen.loops.crossing import crossing_axis, is_crossed
 from tiny_codegen.loops.legality import LANES
 from tiny_codegen.loops.order_axes import READ_AGAIN
 from tiny_codegen.loops.ranges import ranges_of, size_of_axis
@@ -58,10 +59,11 @@ def choose_lanes(root: UOp, target: Target) -> tuple[UOp, int] | None:
         if axis.arg.kind is AxisKind.SERIAL and not may_be_prefixes(root, axis):
             continue
         waste = -(-size // lanes) * lanes / size
+        turns = crossing_axis(root, sites, axis, lanes) is not None
         costs[axis] = (
             lanes,
             {
-                site: waste * _site_cost(site, axis, lanes, packs=packs)
+                site: waste * _site_cost(site, axis, lanes, packs=packs, turns=turns)
                 for site in sites
                 if axis in site.scope
             },
@@ -118,8 +120,16 @@ def _registers_side_by_side(root: UOp, sites: list[Site], axis: UOp, lanes: int)
     return factors[0] if factors else 1
 
 
-def _site_cost(site: Site, axis: UOp, lanes: int, *, packs: bool) -> float:
-    """Wide instructions that a site takes when `axis`, one of its loops, is made of lanes."""
+def _site_cost(site: Site, axis: UOp, lanes: int, *, packs: bool, turns: bool) -> float:
+    """Wide instructions that a site takes when `axis`, one of its loops, is made of lanes.
+
+    Args:
+        site: what is computed.
+        axis: becomes lanes.
+        lanes: how many.
+        packs: what is read again is copied to fast memory.
+        turns: square blocks of memory are turned in registers.
+    """
     elements = site.iterations / lanes
     cost = float(site.operations)
     for load in site.loads:
@@ -128,6 +138,8 @@ def _site_cost(site: Site, axis: UOp, lanes: int, *, packs: bool) -> float:
             cost += 1
         elif step is not None and 1 < step <= WIDEST_STEP and len(load.src) == 2:
             cost += step
+        elif turns and is_crossed(load, axis, lanes):
+            cost += lanes.bit_length()
         else:
             again = _reads_again(site, load) if packs and site.node.op is Op.REDUCE else 1
             gather = lanes * GATHER_COST
@@ -135,7 +147,12 @@ def _site_cost(site: Site, axis: UOp, lanes: int, *, packs: bool) -> float:
     if site.node.op is Op.STORE:
         address = site.node.src[0]
         step = stride(address.src[1], axis) if address.op is Op.INDEX else 1
-        cost += 1 if step == 1 else lanes * GATHER_COST
+        if step == 1:
+            cost += 1
+        elif turns and is_crossed(address, axis, lanes):
+            cost += lanes.bit_length()
+        else:
+            cost += lanes * GATHER_COST
         if axis.arg.kind is AxisKind.SERIAL and address.op is not Op.INDEX:
             cost += STEP_COST * (lanes - 1).bit_length()
     cost *= elements

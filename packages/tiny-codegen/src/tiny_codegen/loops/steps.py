@@ -80,6 +80,23 @@ def vectorize_steps(root: UOp, step: UOp) -> UOp:
     return with_kind(root, step, AxisKind.SCAN_LANE)
 
 
+def unroll_steps(root: UOp, step: UOp) -> UOp:
+    """Make copies of steps, each of which goes on where the one before it ended."""
+    _known_steps(step, "unroll")
+    nodes = toposort((root,))
+    scopes = scopes_of(nodes)
+    if set(stored_to(nodes)) & set(loaded_from(nodes)):
+        raise refused("unroll steps that change memory", "copies would read what others wrote")
+    for node in nodes:
+        if node.op is Op.END and step in node.src[1:] and _is_around(step, node):
+            raise refused("unroll around other steps", "these come first")
+        if node.op is Op.RANGE and node is not step and step in scopes[node]:
+            raise refused("unroll around another size", "the copies share their loops")
+        if node.op in (Op.END, Op.REDUCE) and step in scopes[node]:
+            raise refused("unroll steps around a loop", "each copy needs its own")
+    return with_kind(root, step, AxisKind.UNROLL)
+
+
 def _is_around(step: UOp, end: UOp) -> bool:
     """Whether another loop that an END closes stands inside of the steps."""
     return any(a.op is Op.RANGE and a.arg.number > step.arg.number for a in end.src)

@@ -24,6 +24,7 @@ from tiny_ir import (
     dtypes,
     make,
     rebuild,
+    substitute,
     toposort,
 )
 from tiny_plugin import Target
@@ -147,8 +148,37 @@ def _copies(node: UOp, axis: UOp) -> list[UOp]:
 def _copied_end(end: UOp, axis: UOp) -> UOp:
     effects = [source for source in end.src if source.op is not Op.RANGE]
     loops = tuple(source for source in end.src if source.op is Op.RANGE and source is not axis)
-    copied = tuple(copy for effect in effects for copy in _jammed(effect, axis))
+    if any(_is_state(effect) for effect in effects):
+        copied = tuple(_chained(effects, axis))
+    else:
+        copied = tuple(copy for effect in effects for copy in _jammed(effect, axis))
     return make(Op.END, None, (*copied, *loops)) if loops else _group(copied)
+
+
+def _is_state(effect: UOp) -> bool:
+    return effect.op is Op.STORE and memory_of(effect.src[0]).op is Op.REGISTER
+
+
+def _chained(effects: Sequence[UOp], axis: UOp) -> list[UOp]:
+    """Copies of a step, each of which begins with the states that the one before it left."""
+    carried = {memory_of(effect.src[0]): effect for effect in effects if _is_state(effect)}
+    before: dict[UOp, UOp] = {}
+    for node in toposort(effects):
+        if node.op is Op.LOAD and memory_of(node.src[0]) in carried and axis in node.src[0].src:
+            place = rebuild(node.src[0], tuple(s for s in node.src[0].src if s is not axis))
+            before[node] = rebuild(node, (place,))
+    now = dict(before)
+    copied: list[UOp] = []
+    for number in range(int(axis.src[0].arg)):
+        step = {axis: const(dtypes.weakint, number)}
+        nexts = {
+            register: substitute(store.src[1], now | step) for register, store in carried.items()
+        }
+        copied += [substitute(effect, now | step) for effect in effects if not _is_state(effect)]
+        now = {load: nexts[memory_of(load.src[0])] for load in before}
+    for register, store in carried.items():
+        copied.append(substitute(store.src[0], before).store(nexts[register]))
+    return copied
 
 
 def _jammed(effect: UOp, axis: UOp) -> list[UOp]:

@@ -32,17 +32,19 @@ def widen_memory(sink: UOp, target: Target) -> UOp:
 
 
 def _wide_load(load: UOp) -> UOp:
-    found = _lanes_of(load.src[0])
+    found = lanes_of(load.src[0])
     if found is None:
         return load
     base, step, lanes = found
     rest = load.src[1:]
     memory = load.src[0].src[0]
     if step == 1:
-        return make(Op.LOAD, None, (_address(memory, base, lanes), *rest))
+        return make(Op.LOAD, None, (address_of_lanes(memory, base, lanes), *rest))
     if step == -1:
         order = tuple(reversed(range(lanes)))
-        wide = make(Op.LOAD, None, (_address(memory, base - (lanes - 1), lanes), *_in(order, rest)))
+        wide = make(
+            Op.LOAD, None, (address_of_lanes(memory, base - (lanes - 1), lanes), *_in(order, rest))
+        )
         return make(Op.SHUFFLE, None, (wide,), order)
     return load if rest else _every_other(load, memory, base, step, lanes)
 
@@ -56,7 +58,7 @@ def _every_other(load: UOp, memory: UOp, base: UOp, step: int, lanes: int) -> UO
         start = simplify(base - skipped)
         low, high = bounds(start)
         if 0 <= low and high + step * lanes <= elements:
-            wide = make(Op.LOAD, None, (_address(memory, start, step * lanes),))
+            wide = make(Op.LOAD, None, (address_of_lanes(memory, start, step * lanes),))
             order = tuple(skipped + step * lane for lane in range(lanes))
             return make(Op.SHUFFLE, None, (wide,), order)
     return load
@@ -70,18 +72,20 @@ def _in(order: tuple[int, ...], rest: tuple[UOp, ...]) -> tuple[UOp, ...]:
 
 
 def _wide_store(store: UOp) -> UOp:
-    found = _lanes_of(store.src[0])
+    found = lanes_of(store.src[0])
     if found is None or found[1] != 1:
         return store
     base, _, lanes = found
-    return make(Op.STORE, None, (_address(store.src[0].src[0], base, lanes), *store.src[1:]))
+    return make(
+        Op.STORE, None, (address_of_lanes(store.src[0].src[0], base, lanes), *store.src[1:])
+    )
 
 
-def _address(memory: UOp, base: UOp, lanes: int) -> UOp:
+def address_of_lanes(memory: UOp, base: UOp, lanes: int) -> UOp:
     return make(Op.INDEX, None, (memory, simplify(base)), lanes)
 
 
-def _lanes_of(address: UOp) -> tuple[UOp, int, int] | None:
+def lanes_of(address: UOp) -> tuple[UOp, int, int] | None:
     """Where the first lane of a wide address is, the step between lanes, and their number."""
     if address.op is not Op.INDEX or address.arg is not None or address.shape == ():
         return None
