@@ -321,3 +321,34 @@ def test_loading_may_stay_lazy_and_consume(session: Session) -> None:
     (written,) = load_state_dict(model, given, consume=True, realize=False)
     assert (session.counters.realizes, given) == (before, {})
     assert written.tolist() == [3.0]
+
+
+@pytest.mark.parametrize("device", ["cpu", "python"])
+def test_tensors_of_a_file_are_its_memory(device: str, tmp_path: Path, session: Session) -> None:
+    path = tmp_path / "x.safetensors"
+    saved = {"a": Tensor([1.5, 2.5]), "b": Tensor([[7], [8]], dtype="int16"), "c": Tensor([True])}
+    safe_save(saved, path)
+    before = session.counters.kernels
+    found = safe_load(path, device)
+    assert [x.device for x in found.values()] == [device] * 3
+    assert (found["a"].tolist(), found["b"].tolist()) == ([1.5, 2.5], [[7], [8]])
+    assert session.counters.kernels == before
+    found["a"].assign(Tensor([3.5, 4.5], device))
+    assert (found["a"].tolist(), found["c"].tolist()) == ([3.5, 4.5], [True])
+    again = safe_load(Tensor(path.read_bytes()))
+    assert (again["a"].tolist(), again["b"].shape) == ([1.5, 2.5], (2, 1))
+    with pytest.raises(FileFormatError, match="bytes"):
+        safe_load(Tensor(b"lie"))
+
+
+def test_bytes_that_lie_between_elements_are_converted(tmp_path: Path) -> None:
+    path = tmp_path / "x.safetensors"
+    header = json.dumps(
+        {
+            "a": {"dtype": "U8", "shape": [1], "data_offsets": [0, 1]},
+            "b": {"dtype": "F32", "shape": [1], "data_offsets": [1, 5]},
+        }
+    ).encode()
+    path.write_bytes(struct.pack("<Q", len(header)) + header + struct.pack("<Bf", 9, 2.5))
+    found = safe_load(path)
+    assert (found["a"].tolist(), found["b"].tolist()) == ([9], [2.5])

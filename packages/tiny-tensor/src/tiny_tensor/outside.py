@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import mmap
 import os
-from typing import TypeAlias
+import weakref
+from typing import TYPE_CHECKING, TypeAlias
 
 from tiny_ir import DType, UOp, dtypes
+from tiny_tensor.memory import Allocation
 from tiny_tensor.realize import upload
 from tiny_tensor.session import Session
+from tiny_tensor.sizes import concrete_size
+from tiny_tensor.storage import piece_of_memory
+
+if TYPE_CHECKING:
+    from tiny_tensor.tensor_core import TensorCore
 
 FileName: TypeAlias = str | os.PathLike[str]
 
@@ -41,3 +48,31 @@ def mapped_file(path: FileName, device: str, session: Session) -> UOp:
         view = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY))
     node = adopted(view, dtypes.uint8, device, session)
     return upload(view, dtypes.uint8, device, session) if node is None else node
+
+
+def reinterpreted(bytes_: TensorCore, dtype: DType, session: Session) -> UOp | None:
+    """A BUFFER of another dtype over the memory in which the bytes of a tensor lie.
+
+    Neither it nor the tensor is written in place from then on.
+
+    Returns:
+        None where they lie nowhere yet, or not at a whole element: they are converted then.
+    """
+    found = piece_of_memory(bytes_.uop)
+    nbytes = concrete_size(bytes_.numel())
+    if found is None or session.capture is not None or not nbytes or nbytes % dtype.nbytes:
+        return None
+    buffer, offset = found
+    allocation = session.allocation_of(buffer)
+    if allocation is None or (allocation.memory.offset + offset) % dtype.nbytes:
+        return None
+    piece = Allocation(allocation.memory.piece(offset, nbytes), is_shared=True)
+    allocation.is_shared = True
+    weakref.finalize(piece, _let_go, allocation).atexit = False
+    node = session.new_buffer(dtype, nbytes // dtype.nbytes, bytes_.device)
+    session.hold(node, piece)
+    return node
+
+
+def _let_go(owner: object) -> None:
+    """The owner was held by this call's argument until now."""

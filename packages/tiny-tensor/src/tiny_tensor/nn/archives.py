@@ -10,8 +10,10 @@ import zlib
 from os import PathLike
 from typing import TypeAlias
 
-from tiny_ir import DTypeError, FileFormatError, ShapeError, dtypes
+from tiny_ir import DType, DTypeError, FileFormatError, ShapeError, dtypes
 from tiny_plugin import boundary
+from tiny_tensor.outside import reinterpreted
+from tiny_tensor.session import current_session
 from tiny_tensor.sizes import concrete_size
 from tiny_tensor.tensor import Tensor
 
@@ -91,6 +93,14 @@ def bytes_of(source: Bytes, device: str | None = None) -> Tensor:
         return source if device is None else source.to(device)
     # A Path says that a text is the name of a file.
     return Tensor(_Name(source), device)
+
+
+def typed(part: Tensor, dtype: DType) -> Tensor:
+    """Bytes of a file, whole elements, as a flat tensor of them: in place where they lie right."""
+    if dtype.is_bool:
+        return part != 0
+    node = reinterpreted(part, dtype, current_session())
+    return part.bitcast(dtype) if node is None else Tensor._from_uop(node, part.device)
 
 
 class _Name(PathLike[str]):

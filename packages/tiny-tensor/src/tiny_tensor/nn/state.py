@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import ctypes
+import io
 import json
 import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType, ModuleType
+from typing import TypedDict
 
-from safetensors import SafetensorError, TensorSpec, deserialize, serialize_file
+from safetensors import SafetensorError, TensorSpec, deserialize, safe_open, serialize_file
 
 from tiny_ir import DType, FileFormatError, ShapeError, StateError, dtypes
 from tiny_plugin import boundary
 from tiny_tensor.jit import Jitted
-from tiny_tensor.nn.archives import TensorIO, tar_extract, zip_extract
+from tiny_tensor.nn.archives import (
+    TensorIO,
+    bytes_of,
+    file_of,
+    tar_extract,
+    typed,
+    zip_extract,
+)
 from tiny_tensor.nn.content import fs_load, fs_store
 from tiny_tensor.nn.driver import progress_bar
 from tiny_tensor.nn.gguf import gguf_load
 from tiny_tensor.nn.torch_files import torch_load
 from tiny_tensor.outside import FileName
 from tiny_tensor.realize import realize as realize_all
-from tiny_tensor.realize import upload
 from tiny_tensor.session import Session, current_session
 from tiny_tensor.tensor import Tensor
 
@@ -63,6 +71,14 @@ DTYPE_NAMES: Mapping[str, DType] = MappingProxyType(
     }
 )
 """What a safetensors file calls our dtypes."""
+
+
+class TensorEntry(TypedDict):
+    """What a header says of a tensor."""
+
+    dtype: str
+    shape: list[int]
+    data_offsets: list[int]
 
 
 NOT_MODELS = (type, ModuleType, Session, Jitted)
@@ -302,11 +318,13 @@ def _mode_of(path: FileName) -> int:
 
 
 @boundary
-def safe_load(path: FileName, device: str | None = None) -> dict[str, Tensor]:
+def safe_load(path: FileName | Tensor, device: str | None = None) -> dict[str, Tensor]:
     """Read the tensors of a safetensors file.
 
+    The file is mapped into memory, and read when its tensors are used: it must stay as it is.
+
     Args:
-        path: of the file.
+        path: of the file; or its bytes, (n,) of uint8.
         device: where the tensors live.
 
     Raises:
@@ -314,40 +332,64 @@ def safe_load(path: FileName, device: str | None = None) -> dict[str, Tensor]:
             belong to no tensor, an unknown dtype.
         OSError: the file cannot be read.
     """
-    with open(path, "rb") as file:
-        data = file.read()
-    try:
-        entries = deserialize(data)  # type: ignore[no-untyped-call]
-    except SafetensorError as error:
-        raise _refused(path, str(error)) from error
+    if isinstance(path, Tensor):
+        header, start = _header_of_bytes(path)
+    else:
+        header, start = _header_of_file(path)
+    data = bytes_of(path, device)
     tensors: dict[str, Tensor] = {}
-    for name, entry in entries:
+    for name, entry in header.items():
         dtype = DTYPE_NAMES.get(str(entry["dtype"]))
         if dtype is None:
             raise _refused(path, f"{name!r} has dtype {entry['dtype']}, which tiny does not know")
-        shape = tuple(entry["shape"])
-        tensors[name] = _tensor(entry["data"], dtype, shape, device)
+        begin, end = entry["data_offsets"]
+        part = data[start + begin : start + end]
+        tensors[name] = typed(part, dtype).reshape(entry["shape"])
     return tensors
 
 
-def _tensor(data: bytearray, dtype: DType, shape: tuple[int, ...], device: str | None) -> Tensor:
-    session = current_session()
-    place = session.device_name(device)
-    return Tensor._from_uop(upload(data, dtype, place, session).reshape(shape), place)
+def _header_of_file(path: FileName) -> tuple[dict[str, TensorEntry], int]:
+    """What a file says of its tensors, where their bytes begin, and that both are right."""
+    try:
+        with safe_open(os.fspath(path), framework="numpy"):
+            pass  # the library has compared the header with the file
+    except SafetensorError as error:
+        raise _refused(path, str(error)) from error
+    with open(path, "rb") as file:
+        size = int.from_bytes(file.read(8), "little")
+        return _entries(file.read(size)), 8 + size
+
+
+def _header_of_bytes(tensor: Tensor) -> tuple[dict[str, TensorEntry], int]:
+    data = bytes(tensor.data())
+    try:
+        deserialize(data)  # type: ignore[no-untyped-call]  # for what it refuses
+    except SafetensorError as error:
+        raise _refused(tensor, str(error)) from error
+    size = int.from_bytes(data[:8], "little")
+    return _entries(data[8 : 8 + size]), 8 + size
+
+
+def _entries(header: bytes) -> dict[str, TensorEntry]:
+    """The tensors in a header, in the order of their bytes."""
+    entries: dict[str, TensorEntry] = json.loads(header)
+    entries.pop("__metadata__", None)
+    return dict(sorted(entries.items(), key=lambda item: item[1]["data_offsets"]))
 
 
 @boundary
-def safe_load_metadata(path: FileName) -> dict[str, str]:
+def safe_load_metadata(path: FileName | Tensor) -> dict[str, str]:
     """Read the texts that were saved with the tensors of a safetensors file.
 
     Raises:
         FileFormatError: the file has no header that can be read.
         OSError: the file cannot be read.
     """
-    with open(path, "rb") as file:
+    with file_of(bytes_of(path)) as file:
         size = int.from_bytes(file.read(8), "little")
-        if size > os.fstat(file.fileno()).st_size - 8:
+        if size > file.seek(0, io.SEEK_END) - 8:
             raise _refused(path, f"its header would have {size} bytes")
+        file.seek(8)
         header = file.read(size)
     try:
         metadata = json.loads(header).get("__metadata__", {})
@@ -356,9 +398,10 @@ def safe_load_metadata(path: FileName) -> dict[str, str]:
     return {str(name): str(text) for name, text in dict(metadata).items()}
 
 
-def _refused(path: FileName, reason: str) -> FileFormatError:
+def _refused(path: FileName | Tensor, reason: str) -> FileFormatError:
+    name = "what these bytes are" if isinstance(path, Tensor) else os.fspath(path)
     return FileFormatError(
-        f"{os.fspath(path)} is not a good safetensors file: {reason}.",
+        f"{name} is not a good safetensors file: {reason}.",
         why="its header must describe every byte of the file, once.",
         fix="download or save it again.",
     )

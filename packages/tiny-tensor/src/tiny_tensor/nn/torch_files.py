@@ -12,7 +12,7 @@ from types import MappingProxyType
 
 from tiny_ir import DType, FileFormatError, dtypes
 from tiny_plugin import boundary
-from tiny_tensor.nn.archives import Bytes, bytes_of, file_of, tar_extract, zip_extract
+from tiny_tensor.nn.archives import Bytes, bytes_of, file_of, tar_extract, typed, zip_extract
 from tiny_tensor.sizes import concrete_size
 from tiny_tensor.tensor import Tensor
 
@@ -137,7 +137,7 @@ class Storage:
         """The elements; bytes that fill no element are left out."""
         count = concrete_size(self.data.shape[0]) // dtype.nbytes
         whole = self.data[: count * dtype.nbytes]
-        return whole != 0 if dtype.is_bool else whole.bitcast(dtype)
+        return typed(whole, dtype)
 
 
 class StorageClass:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from tiny_ir import DType, FileFormatError, dtypes
 from tiny_plugin import boundary
-from tiny_tensor.nn.archives import Bytes, bytes_of
+from tiny_tensor.nn.archives import Bytes, bytes_of, typed
 from tiny_tensor.nn.gguf.dequantize import DECODERS
 from tiny_tensor.nn.gguf.driver import Entry, decoded, read
 from tiny_tensor.tensor import Tensor
@@ -109,7 +109,7 @@ def _tensor(data: Tensor, entry: Entry) -> Tensor:
     part = data[entry.offset : entry.offset + entry.nbytes]
     native = NATIVE.get(entry.kind)
     if native is not None:
-        return part.bitcast(native).reshape(entry.shape)
+        return typed(part, native).reshape(entry.shape)
     if entry.kind not in DECODERS:
         rows = part.reshape(math.prod(entry.shape[:-1]), -1).numpy()
         return Tensor(decoded(rows, entry), data.device).reshape(entry.shape)
