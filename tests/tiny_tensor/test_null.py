@@ -292,6 +292,39 @@ def test_nothing_is_read_back() -> None:
             getattr(floats(), name)()
 
 
+BESIDE = frozenset(("backward", "gradient", "shard_like"))
+"""Their tensors stand for others, not beside this one."""
+
+
+def misplaced() -> Iterator[tuple[str, str]]:
+    """Methods that can be called by the names of their parameters, and those that are tensors."""
+    for name in names():
+        found = inspect.getattr_static(Tensor, name)
+        if isinstance(found, property) or name in CALLED | dict.fromkeys(BESIDE):
+            continue
+        for parameter in inspect.signature(getattr(Tensor, name)).parameters.values():
+            is_one = parameter.kind is not parameter.VAR_POSITIONAL
+            if is_one and parameter.annotation in ("Self", "Self | None"):
+                yield name, parameter.name
+
+
+@pytest.mark.parametrize("wrong", [7, "seven", [7]], ids=repr)
+def test_what_is_no_tensor_is_taken_as_one_or_refused(wrong: object) -> None:
+    for name, place in misplaced():
+        parameters = inspect.signature(getattr(Tensor, name)).parameters.values()
+        given = {
+            parameter.name: NAMED[parameter.name]()
+            for parameter in parameters
+            if parameter.default is parameter.empty and parameter.name in NAMED
+        }
+        try:
+            getattr(floats(), name)(**given | {place: wrong})
+        except TinyError:
+            continue
+        except Exception as error:
+            raise AssertionError(f"{name}({place}={wrong!r}) raises {error!r}") from error
+
+
 def test_parts_are_read_and_written() -> None:
     x = floats()
     parts = [x[1], x[::-2], x[..., None], x[[0, 2]], x[integers(2), integers(2)], x[:, [1, 1]]]

@@ -204,6 +204,7 @@ class ActivationMethods(FunctionMethods):
 
         Source: K. He et al., "Delving deep into rectifiers", 2015.
         """
+        weight = self._wrap(weight)
         axis = min(1, self.ndim - 1)
         channels = self.shape[axis] if self.ndim else 1
         is_single = weight.numel() == 1

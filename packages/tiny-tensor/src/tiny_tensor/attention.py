@@ -94,6 +94,14 @@ class AttentionMethods(LinearAlgebraMethods, RandomMethods):
                 why="causal attention has a mask of its own.",
                 fix="put the causal mask into attn_mask, or leave one of the two out.",
             )
+        key, value = self._wrap(key), self._wrap(value)
+        if min(self.ndim, key.ndim, value.ndim) < 2:
+            raise ShapeError(
+                f"attention cannot take shapes {self.shape}, {key.shape} and {value.shape}.",
+                why="queries, keys and values are rows: (..., rows, numbers).",
+                fix="reshape them to at least two axes.",
+            )
+        attn_mask = None if attn_mask is None else self._wrap(attn_mask)
         if enable_gqa:
             key, value = self._repeated_heads(key), self._repeated_heads(value)
         queries, keys = self._wide(), key._wide()

@@ -57,6 +57,10 @@ class BagMethods(StatisticsMethods):
             [[3.0, 4.0], [3.0, 4.0]]
         """
         check_choice("mode", mode, tuple(REDUCTIONS))
+        indices = self._wrap(indices)
+        offsets = None if offsets is None else self._wrap(offsets)
+        if per_sample_weights is not None:
+            per_sample_weights = self._wrap(per_sample_weights)
         self._check_bags(indices, offsets)
         if per_sample_weights is not None and mode != "sum":
             raise ArgumentError(

@@ -89,7 +89,8 @@ class LinearAlgebraMethods(NormalizationMethods):
             >>> Tensor([[1, 2]]).linear(Tensor([[1], [1]]), Tensor([10])).tolist()
             [[13]]
         """
-        x = self
+        x, weight = self, self._wrap(weight)
+        bias = None if bias is None else self._wrap(bias)
         if dtype is not None:
             x, weight = x.cast(dtype), weight.cast(dtype)
             bias = None if bias is None else bias.cast(dtype)

@@ -77,7 +77,7 @@ class LossMethods(NormalizationMethods):
         spread = target * (1.0 - label_smoothing) + label_smoothing / classes
         terms = -(logs * spread)
         if weight is not None:
-            terms = terms * _along(weight, self, axis)
+            terms = terms * _along(self._wrap(weight), self, axis)
         return terms._over_classes(axis, reduction, None).cast(self._as_float().dtype)
 
     def sparse_categorical_crossentropy(
@@ -106,6 +106,7 @@ class LossMethods(NormalizationMethods):
             >>> round(loss.item(), 4)
             0.6931
         """
+        target = self._wrap(target)
         moved = self.reshape(-1, self.shape[-1]) if self.ndim > 2 else self
         flat = target.flatten() if target.ndim > 1 else target
         loss = moved.cross_entropy(flat, reduction, label_smoothing, ignore_index=ignore_index)
@@ -226,7 +227,7 @@ class LossMethods(NormalizationMethods):
         """
         axis = self._class_axis()
         chosen, known = self._choices(target, axis, ignore_index)
-        factors = None if weight is None else _along(weight, self, axis)
+        factors = None if weight is None else _along(self._wrap(weight), self, axis)
         loss = -self if factors is None else -self * factors
         terms = chosen.where(loss, 0.0)
         if smoothing:

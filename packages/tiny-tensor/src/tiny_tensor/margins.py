@@ -42,6 +42,8 @@ class MarginMethods(DistanceMethods, GatheringMethods):
             [2.0, 0.75]
         """
 
+        target = self._wrap(target)
+
         def formula(x: Self) -> Self:
             unlike = target.ne(1).where((margin - x).relu(), 0.0)
             return (unlike + target.ne(-1).where(x, 0.0))._reduced(reduction)
@@ -130,6 +132,8 @@ class MarginMethods(DistanceMethods, GatheringMethods):
             0.75
         """
 
+        target = self._wrap(target)
+
         def formula(x: Self) -> Self:
             y = self._wrap(other)._wide()
             lengths = [z.square().sum(-1) + LEAST_SQUARE for z in (x, y)]
@@ -186,6 +190,7 @@ class MarginMethods(DistanceMethods, GatheringMethods):
         def apart(x: Self, y: Self) -> Self:
             return x.pairwise_distance(y, p, eps) if distance is None else distance(x, y)
 
+        positive, negative = self._wrap(positive), self._wrap(negative)
         near, far = apart(self, positive), apart(self, negative)
         far = far.minimum(apart(positive, negative)) if swap else far
         return (near - far + margin).maximum(0.0)._reduced(reduction)
@@ -229,7 +234,7 @@ class MarginMethods(DistanceMethods, GatheringMethods):
                 fix="choose one of them.",
             )
         axis = self._class_axis()
-        chosen, _ = self._choices(target, axis, None)
+        chosen, _ = self._choices(self._wrap(target), axis, None)
 
         def formula(x: Self) -> Self:
             own = chosen.where(x, 0.0).sum(axis, True)
@@ -265,6 +270,7 @@ class MarginMethods(DistanceMethods, GatheringMethods):
             1.5
         """
         self._class_axis()
+        target = self._wrap(target)
         if not is_same_shape(target.shape, self.shape):
             raise ShapeError(
                 f"targets of shape {target.shape} do not fit scores of shape {self.shape}.",

@@ -127,9 +127,10 @@ class NormalizationMethods(RecurrenceMethods, SpecialMethods):
         axes = {self._resolve_axis(n) for n in from_one}
         shape = [size if n in axes else 1 for n, size in enumerate(self.shape)]
         x, result = self._to_normalize(None)
+        mean, invstd = self._wrap(mean), self._wrap(invstd)
         x = x - mean.reshape(shape)
         if weight is not None:
-            x = x * weight.reshape(shape)
+            x = x * self._wrap(weight).reshape(shape)
         scale = invstd.reshape(shape) if invstd.ndim == len(axes) else invstd
         x = x * scale
-        return (x if bias is None else x + bias.reshape(shape)).cast(result)
+        return (x if bias is None else x + self._wrap(bias).reshape(shape)).cast(result)

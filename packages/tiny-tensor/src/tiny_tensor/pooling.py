@@ -174,6 +174,7 @@ class PoolingMethods(ConvolutionMethods, IndexingMethods):
         sizes = _kernel(kernel_size)
         of = windows(sizes, stride, dilation, padding)
         spatial = len(sizes)
+        indices = self._wrap(indices)
         if not is_same_shape(indices.shape, self.shape):
             raise ShapeError(
                 f"places of shape {indices.shape} do not fit values of shape {self.shape}.",

@@ -153,6 +153,12 @@ class ProductMethods(LinearAlgebraMethods, SortingMethods, PairMethods):
                 )
             mine, theirs = list(range(self.ndim - axes, self.ndim)), list(range(axes))
         else:
+            if len(axes) != 2:
+                raise ArgumentError(
+                    f"axes cannot be {axes!r}.",
+                    why="each side has a list of axes.",
+                    fix="write a pair of lists, or how many axes meet.",
+                )
             mine = [resolved_axis(axis, self.ndim) for axis in axes[0]]
             theirs = [resolved_axis(axis, right.ndim) for axis in axes[1]]
         fits = len(mine) == len(theirs) and all(

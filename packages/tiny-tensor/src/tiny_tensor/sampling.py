@@ -59,6 +59,7 @@ class SamplingMethods(ResizingMethods):
         """
         check_choice("mode", mode, MODES)
         check_choice("padding_mode", padding_mode, EDGES)
+        grid = self._wrap(grid)
         spatial = self.ndim - 2
         fits = spatial > 0 and grid.ndim == self.ndim and grid.shape[-1] == spatial
         if not fits or not is_same_size(grid.shape[0], self.shape[0]):

@@ -23,6 +23,7 @@ from tiny_tensor.broadcast import broadcast
 from tiny_tensor.choices import check_choice
 from tiny_tensor.gathering import taken, true_positions
 from tiny_tensor.ordering import ordered_key
+from tiny_tensor.positions import position_dtype
 from tiny_tensor.products import ProductMethods
 from tiny_tensor.triangles import counting
 
@@ -188,14 +189,15 @@ class StatisticsMethods(ProductMethods):
         keys = ordered_key(table.cast(dtype).uop, descending=False)
         sought = ordered_key(wanted.cast(dtype).uop, descending=False)
         count = table._length(0)
-        low = broadcast(const(dtypes.int32, 0), sought.shape)
+        kept = position_dtype(count)
+        low = broadcast(const(kept, 0), sought.shape)
         if count == 0:
             return self._apply(low)
         # Bit by bit, the most elements that stand before the value.
         step = 1 << (count.bit_length() - 1)
         while step:
-            probe = low + const(dtypes.int32, step)
-            inside = probe <= const(dtypes.int32, count)
+            probe = low + const(kept, step)
+            inside = probe <= const(kept, count)
             at = keys.index(inside.where(probe - 1, 0))
             before = at <= sought if side == "right" else at < sought
             low = (inside & before).where(probe, low)
@@ -214,7 +216,7 @@ class StatisticsMethods(ProductMethods):
             >>> Tensor([1, 6]).bucketize(Tensor([2, 4])).tolist()
             [0, 2]
         """
-        return boundaries.searchsorted(self, "right" if right else "left")
+        return self._wrap(boundaries).searchsorted(self, "right" if right else "left")
 
     # Frequencies.
 
@@ -311,7 +313,7 @@ class StatisticsMethods(ProductMethods):
             [[2, 1], [0.0, 2.0, 4.0]]
         """
         x = self.reshape(-1)._as_float()
-        edges = x._even_edges(bins, range) if isinstance(bins, int) else bins.cast(x.dtype)
+        edges = x._even_edges(bins, range) if isinstance(bins, int) else x._edges(bins)
         count = edges._length(0) - 1
         place = edges.searchsorted(x, "right") - 1
         is_last = x == edges[-1]
@@ -319,7 +321,7 @@ class StatisticsMethods(ProductMethods):
         inside = (x >= edges[0]) & (x <= edges[-1])
         place = inside.where(place, count)  # out of range: it is not counted
         if weights is not None:
-            value = weights.reshape(-1).uop
+            value = broadcast(self._wrap(weights).uop, self.shape).reshape(x.shape)
         else:
             value = broadcast(const(dtypes.int32, 1), x.shape)
         base = broadcast(const(value.dtype, 0), (count,))
@@ -330,6 +332,17 @@ class StatisticsMethods(ProductMethods):
             widths = edges[1:] - edges[:-1]
             counts = counts.cast(x.dtype) / (widths * counts.sum())
         return counts, edges
+
+    def _edges(self, edges: Self) -> Self:
+        """Sorted edges that were given."""
+        found = self._wrap(edges).cast(self.dtype)
+        if found.ndim != 1 or found._length(0) < 2:
+            raise ShapeError(
+                f"edges of shape {found.shape} bound no intervals.",
+                why="they are a vector of at least two numbers.",
+                fix="pass how many intervals there are, or their edges.",
+            )
+        return found
 
     def _even_edges(self, bins: int, limits: tuple[float, float] | None) -> Self:
         if bins < 1 or (limits is not None and not limits[0] <= limits[1]):
@@ -520,9 +533,9 @@ class StatisticsMethods(ProductMethods):
         place = self._resolve_axis(axis)
         x = self
         if prepend is not None:
-            x = prepend.cat(x, dim=place)
+            x = self._wrap(prepend).cat(x, dim=place)
         if append is not None:
-            x = x.cat(append, dim=place)
+            x = x.cat(self._wrap(append), dim=place)
         for _ in range(min(n, x._length(place))):
             count = x._length(place)
             after, before = x._part(place, 1, count), x._part(place, 0, count - 1)
@@ -550,6 +563,7 @@ class StatisticsMethods(ProductMethods):
         means = (y._part(place, 1, count) + y._part(place, 0, count - 1)) * 0.5
         if x is None:
             return (means * dx).sum(place)
+        x = self._wrap(x)
         if x.ndim == 1:
             widths = x.diff().reshape([-1 if n == place else 1 for n in range(self.ndim)])
         else:
@@ -591,6 +605,7 @@ class StatisticsMethods(ProductMethods):
             )
         table = self._as_float()
         table = table.reshape(1, -1) if self.ndim < 2 else table
+        fweights, aweights = (w if w is None else self._wrap(w) for w in (fweights, aweights))
         if fweights is None and aweights is None:
             middle = table - table.mean(1, keepdim=True)
             count = max(table._length(1) - correction, 0)
