@@ -23,7 +23,7 @@ def test_one_device_is_a_move() -> None:
     x = Tensor([[1, 2], [3, 4]])
     moved = x.shard(("python",), axis=-1)
     assert (moved.device, moved.tolist()) == ("python", x.tolist())
-    assert x.shard_(["python"]).device == "python"
+    assert x.to(("python",)).device == x.shard_(["python"]).device == "python"
     assert Tensor([1]).shard_like(x).device == "python"
 
 
@@ -31,6 +31,8 @@ def test_several_devices_say_what_is_missing() -> None:
     x = Tensor([[1, 2], [3, 4]])
     with pytest.raises(UnsupportedError, match="collectives"):
         x.shard(("cpu", "python"), axis=0)
+    with pytest.raises(UnsupportedError, match="collectives"):
+        x.to(("cpu", "python"))
     with pytest.raises(ShapeError, match="divided over 3"):
         x.shard(("cpu", "cpu:1", "python"), axis=0)
     with pytest.raises(AxisError):

@@ -61,7 +61,11 @@ class RandomMethods(SortingMethods, RecurrenceMethods):
 
     @classmethod
     def rand(
-        cls, *shape: Sizes, dtype: DType | str | None = None, device: str | None = None
+        cls,
+        *shape: Sizes,
+        dtype: DType | str | None = None,
+        device: str | None = None,
+        contiguous: bool = True,
     ) -> Self:
         """Uniform numbers from 0 up to, and without, 1.
 
@@ -69,6 +73,7 @@ class RandomMethods(SortingMethods, RecurrenceMethods):
             shape: the sizes.
             dtype: a float dtype; every multiple of its epsilon / 2 below 1 is as likely.
             device: where it lives; the numbers are the same everywhere.
+            contiguous: accepted for programs of tinygrad: element n is draw n, however it is read.
 
         Raises:
             RandomError: the dtype is not a float.
@@ -283,6 +288,7 @@ class RandomMethods(SortingMethods, RecurrenceMethods):
 
         Returns:
             (num_samples,) or (rows, num_samples) positions in int32, for weights (n,) or (rows, n).
+            A negative weight counts as 0.
 
         Raises:
             ShapeError: the weights have not one or two axes.
@@ -315,7 +321,7 @@ class RandomMethods(SortingMethods, RecurrenceMethods):
                 why="without replacement each is drawn once.",
                 fix="draw fewer, or pass replacement=True.",
             )
-        weights = self.cast(dtypes.float32)
+        weights = self.cast(dtypes.float32).maximum(0)
         if replacement:
             return weights._drawn_again(num_samples)
         uniform = self.rand(self.shape, device=self.device)  # type: ignore[arg-type]

@@ -19,10 +19,10 @@ class ShardingMethods(TensorCore):
 
     if TYPE_CHECKING:
 
-        def to(self, device: str | None) -> Self:
+        def to(self, device: str | Sequence[str] | None) -> Self:
             """This tensor on another device; see `Tensor.to`."""
 
-    def to_(self, device: str | None) -> Self:
+    def to_(self, device: str | Sequence[str] | None) -> Self:
         """Move this tensor to another device; its views stay where they are.
 
         Returns:

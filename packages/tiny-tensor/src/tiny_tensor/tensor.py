@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Self
 
 from tiny_ir import (
@@ -302,12 +303,18 @@ class Tensor(
 
     # Devices.
 
-    def to(self, device: str | None) -> Self:
+    def to(self, device: str | Sequence[str] | None) -> Self:
         """This tensor on another device, copied when it is needed; itself where it lives there.
+
+        Args:
+            device: where. Several are what `shard` says of them.
 
         Raises:
             PluginError: there is no such device.
+            UnsupportedError: there are several.
         """
+        if isinstance(device, Sequence) and not isinstance(device, str):
+            return self.shard(device)
         place = current_session().device_name(device)
         if place == self.device:
             return self
