@@ -7,12 +7,12 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter, process_time, sleep
+from time import perf_counter, sleep
 from typing import Any
 
 import numpy as np
 
-from peers import Call, Peer, peer_named
+from peers import Call, Peer, Timed, peer_named
 from works import work_named
 
 PAUSE = 0.003
@@ -60,15 +60,16 @@ class Worker:
         """Take a work in, call it, and leave its result in a file."""
         self.call = None
         work = work_named(order["work"], order["quick"])
-        start = perf_counter()
         call = self.peer.prepare(work, work.inputs())
         if call is None:
             return {"absent": True}
         ready = perf_counter()
         result = call()
         first = perf_counter() - ready
-        np.save(order["result"], self.peer.numbers(result))
-        told = {"setup": ready - start, "first": first, **self.counts(call)}
+        numbers = self.peer.numbers(result)
+        if numbers is not None:
+            np.save(order["result"], numbers)
+        told = {"first": first, "checked": numbers is None, **self.counts(call)}
         slow = first > order["patience"] and self._is_slow(call, order["patience"])
         if slow:
             return told | {"wall": [slow]}
@@ -81,9 +82,11 @@ class Worker:
     def _is_slow(call: Call, patience: float) -> float:
         """Seconds of another call, which compiles nothing, where it takes too long for rounds."""
         start = perf_counter()
-        call()
+        result = call()
         seconds = perf_counter() - start
-        return seconds if seconds > patience else 0.0
+        if isinstance(result, Timed) or seconds < patience:
+            return 0.0
+        return seconds
 
     def counts(self, call: Call) -> Answer:
         """What one more call of ours launches."""
@@ -104,16 +107,15 @@ class Worker:
         call()
         calls = max(1, min(MOST_CALLS, int(BATCH / (perf_counter() - start))))
         wall: list[float] = []
-        cpu: list[float] = []
         end = start + order["seconds"]
         while not wall or (perf_counter() < end and len(wall) < order["most"]):
             sleep(PAUSE)
-            busy, start = process_time(), perf_counter()
+            start = perf_counter()
             for _ in range(calls):
-                call()
-            wall.append((perf_counter() - start) / calls)
-            cpu.append((process_time() - busy) / calls)
-        return {"wall": wall, "cpu": cpu}
+                result = call()
+            seconds = (perf_counter() - start) / calls
+            wall.append(result.seconds if isinstance(result, Timed) else seconds)
+        return {"wall": wall}
 
     def drop(self, order: Order) -> Answer:
         """Forget the work."""

@@ -10,6 +10,7 @@ import numpy as np
 from models.convnet import LEARNING_RATE, convnet_arrays
 from models.resnet18 import resnet18_arrays, resnet18_forward
 from peers.peer import Call
+from works.long_graphs import long_graph
 from works.work import Array, Arrays, Work
 
 jax: Any = import_module("jax")
@@ -34,6 +35,8 @@ class Jax:
         if work.operation in BUILDERS:
             call: Call = BUILDERS[work.operation](*inputs, **work.options)
             return call
+        if work.operation not in FUNCTIONS:
+            return None
         function = FUNCTIONS[work.operation]
 
         def spelled(*arrays: Any) -> Any:
@@ -101,6 +104,14 @@ def _eager_adds(x: Any, count: int) -> Call:
         for _ in range(count):
             y = add(y)
         return jax.block_until_ready(y)
+
+    return call
+
+
+def _long_graph(x: Any, count: int) -> Call:
+    def call() -> Any:
+        compiled = jax.jit(lambda x: long_graph(x, count))  # a new function is compiled anew
+        return jax.block_until_ready(compiled(x))
 
     return call
 
@@ -195,6 +206,7 @@ FUNCTIONS: dict[str, Any] = {
 }
 
 BUILDERS: dict[str, Any] = {
+    "long_graph": _long_graph,
     "eager_adds": _eager_adds,
     "resnet18": _resnet18,
     "convnet_step": _convnet_step,

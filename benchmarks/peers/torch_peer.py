@@ -35,6 +35,8 @@ class Torch:
             inputs.append(tensor.transpose(-1, -2) if name in work.transposed else tensor)
         if work.operation == "convnet_step":
             return self._convnet_step(*inputs)
+        if work.operation not in FUNCTIONS:
+            return None
         function = self.transform(FUNCTIONS[work.operation])
 
         def call() -> Any:

@@ -74,7 +74,7 @@ def row_of(measured: Measured, limits: Limits) -> Row:
     work, times = measured
     ours = times.get(OURS)
     limit = "" if ours is None or ours.failed else limit_of(measured, limits)
-    return Row(work.name, times, work.target, work.group, limit=limit)
+    return Row(work.name, times, work.target, work.group, limit=limit, size=work.size)
 
 
 def limit_of(measured: Measured, limits: Limits) -> str:
@@ -90,7 +90,7 @@ def limit_of(measured: Measured, limits: Limits) -> str:
     if shares[name] > 0:
         share = f"{shares[name]:.0%}" if shares[name] >= LEAST else "hardly anything"
         said.append(f"{share} of {name}")
-    if ours.kernels is not None and (ours.kernels > 1 or not shares[name]):
+    if ours.kernels and (ours.kernels > 1 or not shares[name]):
         said.append("1 kernel" if ours.kernels == 1 else f"{ours.kernels} kernels")
     if work.nbytes and ours.nbytes > WASTE * work.nbytes:
         said.append(f"{ours.nbytes / work.nbytes:.1f}x the least bytes")

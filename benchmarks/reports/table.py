@@ -49,8 +49,9 @@ def summary(rows: Sequence[Row]) -> list[str]:
         if ratios:
             said = f"{group}: median ratio {statistics.median(ratios):.2f}"
             if group in GROUP_TARGETS:
-                said += f" (target {GROUP_TARGETS[group]:g})"
-            lines.append(f"{said}, greatest {max(ratios):.2f} (target {GREATEST:g}).")
+                said += f" (target {GROUP_TARGETS[group]:g}), greatest {max(ratios):.2f}"
+                said += f" (target {GREATEST:g})"
+            lines.append(f"{said}.")
     failed: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row in rows:
         for name, times in row.times.items():

@@ -9,6 +9,8 @@ import numpy as np
 
 from models import convnet_loss, resnet18_answer
 from models.arithmetic import convolution, softmax
+from models.smollm2 import matvecs_answer
+from works.long_graphs import long_graph
 from works.work import Array, Arrays, Work
 
 
@@ -90,6 +92,8 @@ ANSWERS: dict[str, Callable[..., Any]] = {
     "adds": _adds,
     "eager_adds": _adds,
     "products": _products,
+    "long_graph": long_graph,
+    "matvecs": matvecs_answer,
     "resnet18": resnet18_answer,
     "convnet_step": convnet_loss,
 }

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from works.growth import growth
 from works.operations import operations
+from works.quantized import quantized
 from works.shapes import shapes
 from works.tiny_ops import tiny_ops
 from works.whole_models import whole_models
@@ -14,8 +16,8 @@ KINDS: dict[str, tuple[Callable[[bool], Works], ...]] = {
     "ops": (operations, shapes),
     "models": (whole_models,),
     "dispatch": (tiny_ops,),
-    "llm": (),
-    "growth": (),
+    "llm": (quantized,),
+    "growth": (growth,),
 }
 
 

@@ -28,6 +28,7 @@ class Work(NamedTuple):
         tolerance: how far results may be off, relative to the greatest magnitude of the answer.
         group: rows that share a target, for their median and their greatest.
         peers: who else is asked; empty: every peer.
+        size: what the cost grows with, among works that look at growth.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Work(NamedTuple):
     tolerance: float = 1e-4
     group: str = ""
     peers: frozenset[str] = frozenset()
+    size: int = 0
 
 
 Works = Iterator[Work]
