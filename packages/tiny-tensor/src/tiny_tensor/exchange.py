@@ -17,6 +17,7 @@ from tiny_ir import (
     DType,
     ExchangeError,
     RunError,
+    Size,
     dtypes,
 )
 from tiny_plugin import boundary
@@ -75,10 +76,10 @@ class ExchangeMethods(TensorCore):
         def to(self, device: str | None) -> Self:
             """This tensor on another device; see `Tensor.to`."""
 
-        def shrink(self, parts: Sequence[tuple[int, int] | None]) -> Self:
+        def shrink(self, parts: Sequence[tuple[Size, Size] | None]) -> Self:
             """A part of each axis; see `Tensor.shrink`."""
 
-        def cat(self, *others: Self, dim: int = 0) -> Self:
+        def cat(self, *others: object, dim: int = 0) -> Self:
             """Tensors one after another; see `Tensor.cat`."""
 
         def _data(self) -> tuple[bytearray, tuple[int, ...]]: ...
@@ -400,13 +401,13 @@ class ExchangeMethods(TensorCore):
         most, ends = text_limits()
         is_edges = math.prod(concrete_shape(self.shape)) > most
         try:
-            array = (self._edges(ends) if is_edges else self).numpy()
+            array = (self._both_ends(ends) if is_edges else self).numpy()
         except RunError:
             return summary  # a device that keeps no data, or memory of another Session
         text = array_text(array, "Tensor(", is_edges=is_edges)
         return f"Tensor({text}, dtype={self.dtype.name}{device})"
 
-    def _edges(self, ends: int) -> Self:
+    def _both_ends(self, ends: int) -> Self:
         """So many elements at each end of each axis, and one more where others are between."""
         edges = self
         for axis, size in enumerate(concrete_shape(self.shape)):
