@@ -8,7 +8,6 @@ data: making one from Python, reading it back, realizing it, writing it in place
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from collections.abc import Iterator, Sequence
 from typing import Self
 
