@@ -130,3 +130,23 @@ def test_what_is_read_through_one_permutation_is_kept_in_that_order() -> None:
     slot = sheet.output(result(walked, 1).permute((1, 0)))
     assert len(sheet.schedule(WIDE).steps) == 1
     assert np.array_equal(sheet.run(WIDE)[slot], array.cumsum(1))
+
+
+def test_what_is_reshaped_is_kept_where_it_is_stored() -> None:
+    sheet, step = Sheet(), steps(1, 10)
+    following = state(1, 0, (), dtypes.int32) + sheet.memory(NUMBERS[:10]).index(step)
+    walked = scan(1, step, [const(dtypes.int32, 0)], [following], [following])
+    slot = sheet.output(result(walked, 1).reshape((5, 2)))
+    assert len(sheet.schedule(WIDE).steps) == 1
+    assert sheet.run(WIDE)[slot].ravel().tolist() == NUMBERS[:10].cumsum().tolist()
+
+
+@pytest.mark.parametrize("columns", [256, 1100])
+def test_states_beside_each_other_share_a_step(columns: int) -> None:
+    array = np.arange(3 * columns, dtype=np.int32).reshape(3, columns)
+    sheet, step = Sheet(), steps(1, 3)
+    following = state(1, 0, (columns,), dtypes.int32) + sheet.memory(array).index(step)
+    walked = scan(1, step, [full(dtypes.int32, 0, (columns,))], [following], [following])
+    slot = sheet.output(result(walked, 1))
+    assert any(action.endswith("by 128") for action in actions_of(sheet))
+    assert np.array_equal(sheet.run(WIDE, VERIFIED)[slot], array.cumsum(0))

@@ -101,6 +101,8 @@ def _is_output(get: UOp) -> bool:
 
 def made_by(value: UOp, orders: Orders) -> UOp:
     """The node in whose memory a value lies as it is."""
+    while value.op is Op.RESHAPE:
+        value = value.src[0]
     kept = value.op is Op.PERMUTE and value.src[0] in orders
     return value.src[0] if kept else value
 

@@ -16,6 +16,8 @@ from tiny_ir import AxisKind, Op, UOp, toposort
 from tiny_plugin import Target
 
 _WALKED = (AxisKind.LOOP, AxisKind.REDUCE, AxisKind.SERIAL)
+FEWEST_BLOCKS = 8
+"""Blocks of several registers from which on what is left over is little beside them."""
 FEWEST_LANES = 4
 """Fewer lanes than this are not worth a wide value."""
 GATHER_COST = 1.5
@@ -24,9 +26,11 @@ PACK_COST = 4.0
 """What a lane costs while it is packed, beside one from a cache: each is on a page of its own."""
 STEP_COST = 2.0
 """What one doubling of prefixes costs: moving lanes, and combining them."""
-MOST_SIDE_BY_SIDE = 4
+MOST_SIDE_BY_SIDE = 8
 """Registers to a wide value of a recurrence: enough to read whole pages of memory in few visits."""
-CHEAP_BODY = 8
+REGISTERS_OF_A_STEP = 4
+"""Wide values that a step of a recurrence holds at a time."""
+CHEAP_BODY = 24
 """Operations of a step up to which it waits for memory, not for arithmetic."""
 HORIZONTAL_COST = 8.0
 """What combining the lanes of one accumulator costs, in wide operations."""
@@ -77,7 +81,8 @@ def choose_lanes(root: UOp, target: Target) -> tuple[UOp, int] | None:
     if best is None or best[0] >= sum(scalar.values()):
         return None
     lanes = costs[best[1]][0]
-    return best[1], lanes * _registers_side_by_side(root, sites, best[1], lanes)
+    most = min(MOST_SIDE_BY_SIDE, target.vector_registers // REGISTERS_OF_A_STEP)
+    return best[1], lanes * _registers_side_by_side(root, sites, best[1], lanes, most)
 
 
 def _scalar_cost(site: Site) -> float:
@@ -99,7 +104,7 @@ def _has_lanes(site: Site) -> bool:
     return any(axis.arg.kind in LANES for axis in site.scope)
 
 
-def _registers_side_by_side(root: UOp, sites: list[Site], axis: UOp, lanes: int) -> int:
+def _registers_side_by_side(root: UOp, sites: list[Site], axis: UOp, lanes: int, most: int) -> int:
     """How many registers each wide value of a recurrence takes.
 
     Where every step reads memory at another place, a longer stretch of it is read at a time.
@@ -116,8 +121,11 @@ def _registers_side_by_side(root: UOp, sites: list[Site], axis: UOp, lanes: int)
     ):
         return 1
     size = size_of_axis(axis) or 1
-    factors = [f for f in range(MOST_SIDE_BY_SIDE, 0, -1) if size % (f * lanes) == 0]
-    return factors[0] if factors else 1
+    for factor in range(most, 1, -1):
+        is_even = size % (factor * lanes) == 0
+        if is_even or (factor.bit_count() == 1 and size >= FEWEST_BLOCKS * factor * lanes):
+            return factor
+    return 1
 
 
 def _site_cost(site: Site, axis: UOp, lanes: int, *, packs: bool, turns: bool) -> float:
