@@ -12,6 +12,7 @@ import pytest
 from tiny_codegen.generator import Generator
 from tiny_codegen.loops.accesses import loads_of
 from tiny_codegen.loops.actions import (
+    mask,
     merge,
     pack,
     parallelize,
@@ -72,6 +73,11 @@ def random_reduction_order(draw: Draw, root: UOp) -> UOp:
     return reorder(root, draw.sample(axes, len(axes)))
 
 
+def random_mask(draw: Draw, root: UOp) -> UOp:
+    axes = axes_of(root, REDUCE)
+    return mask(root, draw.choice(axes), draw.randint(2, 7))[0] if axes else root
+
+
 def random_vectorize(draw: Draw, root: UOp) -> UOp:
     return vectorize(root, some_axis(draw, root))
 
@@ -110,7 +116,7 @@ def random_chain(draw: Draw, root: UOp) -> UOp:
 
 ACTIONS: tuple[Callable[[Draw, UOp], UOp], ...] = (
     *(random_split, random_peel, random_shift, random_merge, random_reorder),
-    random_reduction_order,
+    *(random_reduction_order, random_mask),
     *(random_vectorize, random_unroll, random_parallelize, random_pack),
     *(random_steps, random_prefixes, random_chain),
 )
@@ -354,6 +360,14 @@ def test_axes_of_two_reductions_do_not_change_places() -> None:
     root = kernel("two_reductions")
     with refuses("not always inside"):
         reorder(root, axes_of(root, REDUCE))
+
+
+def test_only_a_reduction_has_terms_that_change_nothing() -> None:
+    root = kernel("product")
+    with refuses("would be written"):
+        mask(root, axes_of(root)[0], 4)
+    with refuses("all full"):
+        mask(root, axes_of(root, REDUCE)[0], 1)
 
 
 def test_a_copy_is_what_its_readers_ask_for() -> None:

@@ -5,12 +5,15 @@ after    REDUCE(REDUCE(RESHAPE(big, 256, 16, 4096), axis 1, axis 2; ADD), axis 0
 
 The inner reduction is a kernel of its own (`fuse.py` stores what a reduction reduces). How it is
 cut depends on the sizes alone, so that a sum has one order on every machine.
+
+A reduction that uses each element of its operands many times is cut too, where they are more than a
+cache holds: each part of them is read from memory once, and used while it is in a cache.
 """
 
 from __future__ import annotations
 
 from tiny_codegen.kernels.views import elements_of
-from tiny_ir import Op, RuleSet, UOp, node, rule
+from tiny_ir import ELEMENTWISE, MOVEMENT, Op, RuleSet, UOp, node, rule
 
 FEW_ELEMENTS = 128
 """Results below this many leave workers idle."""
@@ -20,26 +23,84 @@ PARTS = range(256, 7, -1)
 """How many short reductions there may be, best first."""
 
 
+CACHED_NBYTES = 1 << 19
+"""What the operands of one part may take of a core's own cache."""
+MUCH_USED = 16
+"""Uses of an element from which on it matters where it is read from."""
+TERMS_A_RESULT = 1024
+"""Terms of a part for each of its results, which is written and read once more."""
+
+
 @rule(node(Op.REDUCE, name="reduce"))
 def long_reduction_is_cut_in_parts(reduce: UOp) -> UOp | None:
     """Reduce parts of one axis first, then the results of the parts."""
-    value, axes = reduce.src[0], reduce.arg.axes
     if len(reduce.src) > 1 or elements_of(reduce.shape) > FEW_ELEMENTS:
         return None
-    if elements_of(value.shape) < LONG_REDUCTION * max(1, elements_of(reduce.shape)):
+    if elements_of(reduce.src[0].shape) < LONG_REDUCTION * max(1, elements_of(reduce.shape)):
         return None
-    for axis in axes:
-        size = value.shape[axis]
+    for axis in reduce.arg.axes:
+        size = reduce.src[0].shape[axis]
         parts = next((n for n in PARTS if isinstance(size, int) and size % n == 0), None)
-        if parts is None:
-            continue
-        assert isinstance(size, int)
-        shape = (*value.shape[:axis], parts, size // parts, *value.shape[axis + 1 :])
-        inner = tuple(at + 1 if at > axis else at for at in axes if at != axis)
-        short = value.reshape(shape).reduce(reduce.arg.op, sorted((axis + 1, *inner)))
-        kept = [at for at in range(len(shape)) if at == axis or at not in (axis + 1, *inner)]
-        return short.reduce(reduce.arg.op, (kept.index(axis),))
+        if parts is not None:
+            return _in_parts(reduce, axis, parts)
     return None
 
 
-SPLIT_REDUCE = RuleSet((long_reduction_is_cut_in_parts,))
+@rule(node(Op.REDUCE, name="reduce"))
+def reduction_of_much_that_is_used_often_is_cut_in_parts(reduce: UOp) -> UOp | None:
+    """Cut the outermost axis, so that the operands of each part fit in a cache."""
+    value, results = reduce.src[0], elements_of(reduce.shape)
+    if len(reduce.src) > 1 or not reduce.arg.axes or not results:
+        return None
+    terms, axis = elements_of(value.shape) // results, reduce.arg.axes[0]
+    size = value.shape[axis]
+    if terms < 2 * TERMS_A_RESULT or not isinstance(size, int):
+        return None
+    operands = _operands_of(value)
+    used = elements_of(value.shape) // max(1, sum(elements_of(x.shape) for x in operands))
+    nbytes = sum(elements_of(x.shape) * x.dtype.nbytes for x in operands)
+    if used < MUCH_USED or nbytes <= 2 * CACHED_NBYTES:
+        return None
+    most = min(size, terms // TERMS_A_RESULT)
+    wanted = -(-nbytes // CACHED_NBYTES)
+    fitting = [n for n in range(2, most + 1) if size % n == 0]
+    parts = next((n for n in fitting if n >= wanted), fitting[-1] if fitting else 1)
+    return _in_parts(reduce, axis, parts) if parts > 1 else None
+
+
+def _in_parts(reduce: UOp, axis: int, parts: int) -> UOp:
+    value, axes = reduce.src[0], reduce.arg.axes
+    size = value.shape[axis]
+    assert isinstance(size, int)
+    shape = (*value.shape[:axis], parts, size // parts, *value.shape[axis + 1 :])
+    inner = tuple(at + 1 if at > axis else at for at in axes if at != axis)
+    short = value.reshape(shape).reduce(reduce.arg.op, sorted((axis + 1, *inner)))
+    kept = [at for at in range(len(shape)) if at == axis or at not in (axis + 1, *inner)]
+    return short.reduce(reduce.arg.op, (kept.index(axis),))
+
+
+def _operands_of(value: UOp) -> list[UOp]:
+    """What a value is computed from, element by element and through views."""
+    found: dict[UOp, None] = {}
+    seen: set[UOp] = set()
+    stack = [value]
+    while stack:
+        at = stack.pop()
+        if at in seen or at.op is Op.CONST:
+            continue
+        seen.add(at)
+        if at.op in ELEMENTWISE:
+            stack += at.src
+        elif at.op in MOVEMENT:
+            stack.append(at.src[0])
+        else:
+            found[at] = None
+    return list(found)
+
+
+SPLIT_REDUCE = RuleSet(
+    (
+        long_reduction_is_cut_in_parts,
+        reduction_of_much_that_is_used_often_is_cut_in_parts,
+    )
+)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from tiny_codegen.identities import identity_of
 from tiny_codegen.loops.legality import (
     ActionError,
     check_copies,
@@ -237,6 +238,42 @@ def shift(root: UOp, old: UOp, factor: int) -> tuple[UOp, UOp, UOp]:
     inner = axis(next_number(root), factor, AxisKind.LOOP)
     start = (outer * factor).minimum(size - factor)
     return replace_range(root, old, start + inner, (outer, inner)), outer, inner
+
+
+def mask(root: UOp, old: UOp, factor: int) -> tuple[UOp, UOp, UOp]:
+    """Walk the axis of a reduction in blocks of `factor`, the last of which is not full.
+
+    What lies behind the end is not read, and its terms are the neutral element of the reduction.
+
+    Returns:
+        The kernel, the axis over blocks, the axis inside a block.
+    """
+    size = known_size(old)
+    check_walked(old, "mask")
+    if old.arg.kind is not AxisKind.REDUCE:
+        raise refused("mask a loop over results", "what lies behind its end would be written")
+    if not size % factor:
+        raise refused(f"mask blocks of {factor} of {size}", "they are all full: split it")
+    outer = axis(old.arg.number, -(-size // factor), AxisKind.REDUCE)
+    inner = axis(next_number(root), factor, AxisKind.REDUCE)
+    root = replace_range(root, old, outer * factor + inner, (outer, inner))
+    inside = outer * factor + inner < size
+    done: dict[UOp, UOp] = {}
+    depends: set[UOp] = {inner}
+    for node in toposort((root,)):
+        src = tuple([done[source] for source in node.src])
+        if any(source in depends for source in node.src):
+            if node.op is Op.REDUCE and inner in node.src[1:]:
+                neutral = const(node.dtype, identity_of(node.arg.op, node.dtype))
+                done[node] = make(
+                    Op.REDUCE, None, (inside.where(src[0], neutral), *src[1:]), node.arg
+                )
+                continue
+            depends.add(node)
+            if node.op is Op.INDEX:
+                src = (*src[:2], src[2] & inside if len(src) > 2 else inside)
+        done[node] = node if src == node.src else rebuild(node, src)
+    return done[root], outer, inner
 
 
 def may_shift(root: UOp, old: UOp) -> bool:

@@ -9,6 +9,7 @@ from math import prod
 from tiny_codegen.buffers import memory_of
 from tiny_codegen.loops.accesses import loads_of, stride
 from tiny_codegen.loops.actions import (
+    mask,
     may_shift,
     merge,
     pack,
@@ -35,6 +36,8 @@ from tiny_plugin import Options, Target
 
 PARALLEL_WORK = 1 << 16
 """Elementary operations below which waking a second worker costs more than it saves."""
+MASKED_BLOCKS = 8
+"""Fewer blocks of a reduction than this are worth a mask, not a second loop for the rest."""
 STRETCH = 16
 """Registers beside each other that a reduction across memory accumulates at a time, at most."""
 FEWEST_BLOCKS = 8
@@ -140,6 +143,10 @@ def _vectorized(root: UOp, axis: UOp, lanes: int, applied: list[str]) -> UOp:
     if lanes >= FEWEST_LANES and size % lanes and _may_shift(root, axis):
         root, _, inner = shift(root, axis, lanes)
         applied.append(f"shift {axis.arg.number} by {lanes}")
+        return vectorize(root, inner)
+    if axis.arg.kind is AxisKind.REDUCE and size % lanes and size < MASKED_BLOCKS * lanes:
+        root, _, inner = mask(root, axis, lanes)
+        applied.append(f"mask {axis.arg.number} by {lanes}")
         return vectorize(root, inner)
     rest: UOp | None = axis
     while rest is not None and lanes >= FEWEST_LANES:

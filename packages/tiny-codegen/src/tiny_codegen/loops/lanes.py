@@ -24,6 +24,8 @@ GATHER_COST = 1.5
 """What one lane of a lane-by-lane access costs beside a scalar access."""
 PACK_COST = 4.0
 """What a lane costs while it is packed, beside one from a cache: each is on a page of its own."""
+GUARD_COST = 2.0
+"""What a guard costs at a single element: choosing where to read, and what to take."""
 STEP_COST = 2.0
 """What one doubling of prefixes costs: moving lanes, and combining them."""
 MOST_SIDE_BY_SIDE = 8
@@ -49,7 +51,8 @@ def choose_lanes(root: UOp, target: Target) -> tuple[UOp, int] | None:
     taken = {axis for site in sites if _has_lanes(site) for axis in site.scope}
     if all(_has_lanes(site) for site in sites):
         return None
-    packs = any(space.name == "scratch" for space in target.spaces)
+    has_scratch = any(space.name == "scratch" for space in target.spaces)
+    packs = max(target.cache_nbytes[:2], default=0) if has_scratch else 0
     costs: dict[UOp, tuple[int, dict[Site, float]]] = {}
     for axis in ranges_of(root):
         size = size_of_axis(axis)
@@ -128,14 +131,14 @@ def _registers_side_by_side(root: UOp, sites: list[Site], axis: UOp, lanes: int,
     return 1
 
 
-def _site_cost(site: Site, axis: UOp, lanes: int, *, packs: bool, turns: bool) -> float:
+def _site_cost(site: Site, axis: UOp, lanes: int, *, packs: int, turns: bool) -> float:
     """Wide instructions that a site takes when `axis`, one of its loops, is made of lanes.
 
     Args:
         site: what is computed.
         axis: becomes lanes.
         lanes: how many.
-        packs: what is read again is copied to fast memory.
+        packs: the most bytes of what is read again that are copied to fast memory.
         turns: square blocks of memory are turned in registers.
     """
     elements = site.iterations / lanes
@@ -143,13 +146,14 @@ def _site_cost(site: Site, axis: UOp, lanes: int, *, packs: bool, turns: bool) -
     for load in site.loads:
         step = stride(load.src[1], axis)
         if step in (0, 1, -1):
-            cost += 1
+            cost += 1 + (GUARD_COST if step == 0 and len(load.src) > 2 else 0)
         elif step is not None and 1 < step <= WIDEST_STEP and len(load.src) == 2:
             cost += step
         elif turns and is_crossed(load, axis, lanes):
             cost += lanes.bit_length()
         else:
-            again = _reads_again(site, load) if packs and site.node.op is Op.REDUCE else 1
+            is_packed = site.node.op is Op.REDUCE and _packed_nbytes(site, load, lanes) <= packs
+            again = _reads_again(site, load) if is_packed else 1
             gather = lanes * GATHER_COST
             cost += 1 + PACK_COST * gather / again if again >= READ_AGAIN else gather
     if site.node.op is Op.STORE:
@@ -168,6 +172,13 @@ def _site_cost(site: Site, axis: UOp, lanes: int, *, packs: bool, turns: bool) -
         results = prod(size_of_axis(a) or 1 for a in site.scope if a not in site.node.src[1:])
         cost += results * HORIZONTAL_COST
     return cost
+
+
+def _packed_nbytes(site: Site, load: UOp, lanes: int) -> int:
+    """The size of a copy of what a reduction reads for one register of results."""
+    below = toposort(load.src[1:])
+    inner = [axis for axis in below if axis.op is Op.RANGE and axis.arg.kind is AxisKind.REDUCE]
+    return prod(size_of_axis(axis) or 1 for axis in inner) * lanes * load.dtype.nbytes
 
 
 def _reads_again(site: Site, load: UOp) -> int:

@@ -10,6 +10,7 @@ FMA where the target has it: the only place, with the function polynomials, wher
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from tiny_codegen.identities import identity_of
@@ -98,7 +99,10 @@ def _combined(op: Op, value: UOp, current: UOp, target: Target) -> UOp:
 def _start_of(op: Op, value: UOp) -> bool | int | float:
     """The neutral element; 0.0 where terms are left out, for each of them stands for a 0.0."""
     leaves_out = op is Op.ADD and value.op is Op.WHERE and _is_zero(value.src[2])
-    return 0 if leaves_out else identity_of(op, value.dtype)
+    # A term of -0.0 stands for nothing: it leaves every sum as it is.
+    if leaves_out and math.copysign(1, value.src[2].arg) > 0:
+        return 0
+    return identity_of(op, value.dtype)
 
 
 def _is_zero(node: UOp) -> bool:
