@@ -15,6 +15,8 @@ from tiny_codegen.loops.work import Site
 from tiny_codegen.program.widen_memory import WIDEST_STEP
 from tiny_ir import AxisKind, Op, UOp, toposort
 
+FEWEST_ELEMENTS = 1 << 14
+"""Elements from which on a longer kernel is worth its compilation, some 40 ms more."""
 MOST_OPERATIONS = 12
 """Operations of an element up to which so many copies do not make a kernel too long."""
 
@@ -25,6 +27,8 @@ def crossing_axis(root: UOp, sites: list[Site], axis: UOp, lanes: int) -> UOp | 
     if any(site.node.op is Op.REDUCE for site in sites) or lanes & (lanes - 1):
         return None
     if sum(site.operations for site in inside) > MOST_OPERATIONS:
+        return None
+    if max((site.iterations for site in inside), default=0) < FEWEST_ELEMENTS:
         return None
     found: set[UOp] = set()
     for site in inside:
