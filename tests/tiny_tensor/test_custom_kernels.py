@@ -74,6 +74,19 @@ def test_a_serial_axis_runs_in_order() -> None:
     assert sums.tolist() == [1.0, 3.0, 6.0, 10.0]
 
 
+def two_passes(out: UOp, x: UOp) -> UOp:
+    """What the second loop reads, the first has written."""
+    i, j = kernel_axis(4, 0), kernel_axis(4, 1)
+    first = out.index(i).store(x.index(i, i < 3) * 2.0).end(i)
+    return x.index(j).store(out.after(first).index(3 - j)).end(j)
+
+
+def test_a_loop_may_come_after_another() -> None:
+    x = Tensor([1.0, 2.0, 3.0, 4.0])
+    out, turned = Tensor.empty(4).custom_kernel(x, fxn=two_passes)
+    assert (out.tolist(), turned.tolist()) == ([2.0, 4.0, 6.0, 0.0], [0.0, 6.0, 4.0, 2.0])
+
+
 def doubles(first: UOp, second: UOp, x: UOp) -> UOp:
     i = kernel_axis(3, 0)
     value = x.index(i)
