@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+import pickle
 from collections.abc import Callable, Sequence
 
 import numpy
@@ -458,3 +460,17 @@ def test_a_gradient_flows_to_what_a_replay_wrote_with() -> None:
         doubled = put(x)
         assert doubled.sum().gradient(x)[0].tolist() == [4 * (3 + at)]
         assert state.sum().gradient(x)[0].tolist() == [2 * (3 + at)]
+
+
+@jit
+def twice(x: Tensor) -> Tensor:
+    """A captured function that pickle finds by its name."""
+    return x + x
+
+
+def test_a_captured_function_is_pickled_without_what_was_captured() -> None:
+    assert twice(Tensor([1])).tolist() == [2]
+    assert pickle.loads(pickle.dumps(twice)) is twice
+    other = pickle.loads(pickle.dumps(jit(operator.neg)))
+    assert other(Tensor([1])).tolist() == [-1]
+    assert other.captures() == 1

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from typing import SupportsIndex
 
 from tiny_ir import ArgumentTypeError, AxisError
 
@@ -21,12 +23,13 @@ def resolved_axis(axis: int, rank: int) -> int:
         >>> resolved_axis(-1, 3)
         2
     """
-    if not isinstance(axis, int) or isinstance(axis, bool):
+    if not isinstance(axis, SupportsIndex) or isinstance(axis, bool):
         raise ArgumentTypeError(
             f"{axis!r} is not an axis.",
             why="an axis is an integer.",
             fix="pass a number such as 0 or -1.",
         )
+    axis = operator.index(axis)  # one of NumPy is an integer too
     if not -rank <= axis < rank:
         raise AxisError(
             f"axis {axis} does not exist.",

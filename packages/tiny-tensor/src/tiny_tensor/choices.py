@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
+from typing import SupportsIndex
 
-from tiny_ir import ArgumentError
+from tiny_ir import ArgumentError, ArgumentTypeError
 
 
 def check_choice(argument: str, value: object, choices: Sequence[str]) -> None:
@@ -23,6 +25,25 @@ def check_choice(argument: str, value: object, choices: Sequence[str]) -> None:
             why=f"the choices are {listed}.",
             fix="pass one of them.",
         )
+
+
+def whole_number(argument: str, value: object) -> int:
+    """An integer that a user passed: of Python, or of NumPy; a bool is none.
+
+    Raises:
+        ArgumentTypeError: it is something else.
+
+    Example:
+        >>> whole_number("steps", 3)
+        3
+    """
+    if not isinstance(value, bool) and isinstance(value, SupportsIndex):
+        return operator.index(value)
+    raise ArgumentTypeError(
+        f"{argument} cannot be {value!r}.",
+        why="it is an integer.",
+        fix="pass an int.",
+    )
 
 
 def check_order(name: str, low: float, high: float) -> None:

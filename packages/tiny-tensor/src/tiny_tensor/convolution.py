@@ -105,7 +105,8 @@ class ConvolutionMethods(LinearAlgebraMethods):
             stride: from one place of the kernel to the next in the result.
             dilation: the distance of neighbours in the kernel.
             padding: how much is cut off at the edges.
-            output_padding: how much is added at the end of each axis.
+            output_padding: how much is added at the end of each axis; beyond the last window there
+                is nothing but the bias.
 
         Returns:
             (batch, out, *spatial), in the promoted dtype.

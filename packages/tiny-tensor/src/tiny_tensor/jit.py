@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from functools import update_wrapper
 from types import MethodType
 from typing import Concatenate, Generic, ParamSpec, TypeVar, cast, overload
 from weakref import WeakKeyDictionary
 
-from tiny_ir import JitError
+from tiny_ir import ArgumentTypeError, JitError
 from tiny_plugin import boundary
 from tiny_tensor.call_arguments import CallArguments, Key, tensors_in
 from tiny_tensor.capture import Capture
@@ -67,6 +68,12 @@ class Jitted(Generic[P, R]):
         """As a method: `self` is an argument, told apart by identity."""
         return self if instance is None else MethodType(self, instance)
 
+    def __reduce__(self) -> str | tuple[object, ...]:
+        """Pickled by its name or as its function: it captures anew where it is loaded."""
+        name = self._name()
+        home = sys.modules.get(getattr(self.function, "__module__", ""))
+        return name if getattr(home, name, None) is self else (Jitted, (self.function,))
+
     def reset(self) -> None:
         """Forget everything that was captured."""
         self._recordings.clear()
@@ -107,6 +114,7 @@ def jit(function: Callable[P, R]) -> Jitted[P, R]:
         A callable of the same signature.
 
     Raises:
+        ArgumentTypeError: it is no function.
         JitError: (when called) the function reads numbers out of a tensor, keeps a tensor that it
             made, or was called in a way that a replay would not see.
 
@@ -118,6 +126,12 @@ def jit(function: Callable[P, R]) -> Jitted[P, R]:
         >>> double(Tensor([1, 2])).tolist(), double(Tensor([3, 4])).tolist()
         ([2, 4], [6, 8])
     """
+    if not callable(function):
+        raise ArgumentTypeError(
+            f"{function!r} cannot be captured.",
+            why="it is no function.",
+            fix="pass a function of tensors, or write @jit above one.",
+        )
     return Jitted(function)
 
 

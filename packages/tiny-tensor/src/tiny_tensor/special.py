@@ -24,6 +24,8 @@ ZETA_TERMS = 12
 """How many terms of the zeta function are summed before the series of Euler and Maclaurin."""
 BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
 """B(2), B(4), ... Source: NIST DLMF, 24.2."""
+LARGEST_FACTORIAL = 170
+"""That of 171 is above all float64."""
 GILES_MIDDLE = (
     2.81022636e-08,
     3.43273939e-07,
@@ -241,13 +243,13 @@ class SpecialMethods(ActivationMethods):
         """The n-th derivative of `digamma`.
 
         Raises:
-            ArgumentError: n is negative.
+            ArgumentError: n is negative, or n! is no float64.
         """
-        if n < 0:
+        if not 0 <= n <= LARGEST_FACTORIAL:
             raise ArgumentError(
                 f"there is no polygamma of order {n}.",
-                why="the order counts derivatives of digamma.",
-                fix="pass 0 or more.",
+                why="the order counts derivatives of digamma, whose size grows as its factorial.",
+                fix=f"pass a number from 0 to {LARGEST_FACTORIAL}.",
             )
         if n == 0:
             return self.digamma()

@@ -49,6 +49,7 @@ from tiny_tensor.describing import DescribingMethods
 from tiny_tensor.distributions import DistributionMethods
 from tiny_tensor.downloads import DownloadMethods
 from tiny_tensor.exchange import ExchangeMethods
+from tiny_tensor.explained import explained_methods
 from tiny_tensor.fourier import FourierMethods
 from tiny_tensor.gradient import GradientMethods
 from tiny_tensor.hashing import HashingMethods
@@ -68,6 +69,7 @@ from tiny_tensor.tensor_core import concrete_dtype
 from tiny_tensor.training import TrainingMethods
 
 
+@explained_methods
 @boundary
 class Tensor(
     MarginMethods,

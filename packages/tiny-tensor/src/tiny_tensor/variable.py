@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tiny_ir import ArgumentError, ArgumentTypeError, UOp
 from tiny_plugin import boundary
+from tiny_tensor.choices import whole_number
 from tiny_tensor.launch_values import bound
 
 
@@ -21,6 +22,7 @@ class Variable:
 
     Raises:
         ArgumentError: the bounds are negative or in the wrong order.
+        ArgumentTypeError: the name is no text, or a bound no integer.
 
     Example:
         >>> from tiny_tensor import Tensor
@@ -32,6 +34,13 @@ class Variable:
     __slots__ = ("maximum", "minimum", "name")
 
     def __init__(self, name: str, minimum: int, maximum: int) -> None:
+        if not isinstance(name, str):
+            raise ArgumentTypeError(
+                f"{name!r} is not a name.",
+                why="listings call the variable by it.",
+                fix="pass a text, and the bounds after it.",
+            )
+        minimum, maximum = whole_number("minimum", minimum), whole_number("maximum", maximum)
         if not 0 <= minimum <= maximum:
             raise ArgumentError(
                 f"{name!r} cannot lie between {minimum} and {maximum}.",
@@ -47,13 +56,9 @@ class Variable:
 
         Raises:
             ArgumentError: the number is not within the bounds.
+            ArgumentTypeError: it is no integer.
         """
-        if isinstance(value, bool):
-            raise ArgumentTypeError(
-                f"{value} is not a number of elements.",
-                why="a variable is bound to an int.",
-                fix="pass an int.",
-            )
+        value = whole_number("value", value)
         if not self.minimum <= value <= self.maximum:
             raise ArgumentError(
                 f"{self.name!r} cannot be {value}.",

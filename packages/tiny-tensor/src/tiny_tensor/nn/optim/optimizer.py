@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from tiny_ir import ArgumentError, ArgumentTypeError, GradientError, dtypes
@@ -17,6 +18,9 @@ class Optimizer:
         params: the tensors to train; each counts once, and is marked as a parameter.
         lr: the learning rate: a number, or a tensor of one element that is read at each step.
 
+    Raises:
+        ArgumentError: there is nothing to train, or the learning rate is negative.
+
     Attributes:
         params: the tensors.
         lr: the learning rate, shape (): write it with `lr.assign(...)`.
@@ -30,6 +34,7 @@ class Optimizer:
         if isinstance(lr, Tensor):
             self.lr = lr.reshape(())
         else:
+            check_range("lr", lr, 0.0, math.inf)
             self.lr = Tensor([lr], first.device, dtypes.float32).reshape(())
 
     def zero_grad(self) -> None:
