@@ -404,6 +404,19 @@ def test_a_setting_that_chooses_nobody_is_refused(
     assert "TINY_PLUGIN_NPU=other is none of them" in refusal(registry, DuplicatePluginError)
 
 
+def test_a_setting_that_chooses_nobody_is_refused_where_only_one_offers(
+    install: Install, registry: Registry, good_runtime: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("acme-npu", good_runtime)
+    install("brand-npu", "", group="tiny.renderer")
+    monkeypatch.setenv("TINY_PLUGIN_NPU", "other")
+    text = refusal(registry, UnknownPluginError)
+    assert "'other' offers no runtime 'npu'" in text
+    assert "set it to acme-npu" in text
+    monkeypatch.setenv("TINY_PLUGIN_NPU", "brand-npu")  # it chooses the renderer of that name
+    assert registry.open_runtime("npu").name == "npu"
+
+
 def test_one_name_in_two_groups_is_no_conflict(
     install: Install, registry: Registry, good_runtime: str
 ) -> None:

@@ -8,7 +8,7 @@ from typing import cast
 
 import pytest
 
-from tiny_ir import DeviceError, Op, UOp, make
+from tiny_ir import DeviceError, Op, RunError, UOp, make
 from tiny_plugin import Assembler, Binary, Offer, Program, Registry, Runtime, Target
 from tiny_tensor import Session, Tensor, jit
 from tiny_tensor.records import from_bytes, to_bytes
@@ -158,3 +158,11 @@ def test_a_cache_entry_makes_records_only() -> None:
     assert isinstance(from_bytes(to_bytes(node, {}), {}), UOp)
     with pytest.raises(pickle.UnpicklingError, match="names"):
         from_bytes(pickle.dumps(Path), {})
+
+
+def test_a_chosen_renderer_that_the_device_cannot_use_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TINY_RENDERER", "python")
+    with Session(), pytest.raises(RunError, match=r"unset TINY_RENDERER"):
+        (Tensor([1], device="cpu") + 1).realize()

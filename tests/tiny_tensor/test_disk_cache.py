@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tiny_plugin.settings import scan_folder
 from tiny_tensor.disk_cache import DiskCache
+from tiny_tensor.settings import cache_folder
 
 KEY = "ab" * 32
 
@@ -68,6 +70,22 @@ def test_a_folder_that_others_may_write_is_ignored_with_one_warning(tmp_path: Pa
     assert cache.read("kind", "cd" * 32) is None
 
 
+def test_a_folder_that_cannot_be_made_is_left_alone_with_one_warning(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("no folder")
+    cache = DiskCache(str(file / "cache"), 1 << 20)
+    with pytest.warns(UserWarning, match="Set TINY_CACHE to a folder of your own"):
+        cache.write("kind", KEY, b"data")
+    cache.write("kind", KEY, b"data")
+    assert cache.read("kind", KEY) is None
+
+
+@pytest.mark.parametrize("none", ["", "0"])
+def test_a_setting_keeps_nothing(none: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TINY_CACHE", none)
+    assert (cache_folder(), scan_folder()) == (None, None)
+
+
 def test_the_folder_is_bounded(tmp_path: Path) -> None:
     folder = tmp_path / "cache"
     cache = DiskCache(str(folder), 10_000)
@@ -81,12 +99,5 @@ def test_the_folder_is_bounded(tmp_path: Path) -> None:
 
 def test_no_folder_keeps_nothing() -> None:
     cache = DiskCache(None, 1 << 20)
-    cache.write("kind", KEY, b"data")
-    assert cache.read("kind", KEY) is None
-
-
-def test_a_folder_that_cannot_be_made_keeps_nothing(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    cache = DiskCache(str(tmp_path / "file" / "cache"), 1 << 20)
     cache.write("kind", KEY, b"data")
     assert cache.read("kind", KEY) is None

@@ -150,7 +150,7 @@ class Registry:
         """The one offer that serves a name.
 
         Raises:
-            UnknownPluginError: nobody offers it.
+            UnknownPluginError: nobody offers it, or not the distribution that a setting chooses.
             DuplicatePluginError: several distributions offer it, and no setting chooses.
             BlockedPluginError: TINY_BLOCK forbids it.
         """
@@ -166,7 +166,26 @@ class Registry:
                 why=f"TINY_BLOCK is {','.join(sorted(blocked))!r}",
                 fix="take it out of TINY_BLOCK",
             )
-        return allowed[0] if len(allowed) == 1 else _chosen(group, name, allowed)
+        if len(allowed) > 1:
+            return _chosen(group, name, allowed)
+        self._check_choice(allowed[0])
+        return allowed[0]
+
+    def _check_choice(self, only: Offer) -> None:
+        """Refuse a setting that chooses a distribution which offers nothing of that name."""
+        wanted = settings.chosen_distribution(only.name)
+        if wanted is None or any(
+            offer.name.lower() == only.name.lower()
+            and _same_distribution(offer.distribution, wanted)
+            for offer in self.offers()
+        ):
+            return
+        variable = settings.choice_variable(only.name)
+        raise UnknownPluginError(
+            f"the distribution {wanted!r} offers no {_word(only.group)} {only.name!r}",
+            why=f"{variable} chooses it, and only {only.who} offers one",
+            fix=f"unset {variable}, or set it to {only.distribution}",
+        )
 
     def allows(self, offer: Offer) -> bool:
         """Whether TINY_BLOCK lets this offer through."""

@@ -49,11 +49,11 @@ def code_generator() -> str:
 def scan_folder() -> str | None:
     """The folder that keeps the scan of entry points; None where nothing is kept.
 
-    TINY_CACHE names the folder of all caches, "" keeps none; else it follows the system's custom.
+    TINY_CACHE names the folder of all caches, "" or 0 keeps none; else the system's custom holds.
     """
     chosen = os.environ.get("TINY_CACHE")
     if chosen is not None:
-        return os.path.join(chosen, "plugins") if chosen else None
+        return None if chosen in ("", "0") else os.path.join(chosen, "plugins")
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(cache, "tiny", "plugins")
 

@@ -6,7 +6,7 @@ from hashlib import sha256
 from pickle import UnpicklingError
 from time import perf_counter
 
-from tiny_ir import Op, UOp, key, make
+from tiny_ir import Op, RunError, UOp, key, make
 from tiny_plugin import Binary, Program
 from tiny_tensor.disk_cache import DiskCache
 from tiny_tensor.records import from_bytes, to_bytes
@@ -82,7 +82,18 @@ class Binaries:
         return sink.src if isinstance(sink, UOp) else None
 
     def _load(self, binary: Binary, device: Device, binary_key: str) -> object:
-        executable = device.runtime.load(binary)
+        try:
+            executable = device.runtime.load(binary)
+        except RunError as error:
+            chosen = device.toolchain.chosen_renderer
+            if not chosen:
+                raise
+            raise RunError(
+                error.what,
+                why=f"{error.why.rstrip('.')}; TINY_RENDERER chose the renderer {chosen!r}, the "
+                f"runtime asks for {device.runtime.renderer!r}",
+                fix="unset TINY_RENDERER, or choose a renderer for which the device has a compiler",
+            ) from error
         self._executables[f"{device.name} {binary_key}"] = executable
         return executable
 

@@ -78,7 +78,13 @@ class DiskCache:
             if make:
                 try:
                     os.makedirs(self._folder, mode=0o700, exist_ok=True)
-                except OSError:
+                except OSError as error:
+                    self._is_private = False
+                    warnings.warn(
+                        f"nothing is kept in {self._folder}: {error.strerror}. "
+                        'Set TINY_CACHE to a folder of your own, or to "" for none.',
+                        stacklevel=2,
+                    )
                     return False
             elif not os.path.isdir(self._folder):
                 return False

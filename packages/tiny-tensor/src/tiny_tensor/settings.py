@@ -28,7 +28,7 @@ def default_float() -> DType:
 def cache_folder() -> str | None:
     """The folder that keeps Schedules and Binaries; None where nothing is kept.
 
-    TINY_CACHE names the folder of all caches, "" keeps none; else it follows the system's custom.
+    TINY_CACHE names the folder of all caches, "" or 0 keeps none; else the system's custom holds.
     """
     return _cache("kernels")
 
@@ -41,7 +41,7 @@ def download_folder() -> str | None:
 def _cache(kind: str) -> str | None:
     chosen = os.environ.get("TINY_CACHE")
     if chosen is not None:
-        return os.path.join(chosen, kind) if chosen else None
+        return None if chosen in ("", "0") else os.path.join(chosen, kind)
     cache = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(cache, "tiny", kind)
 

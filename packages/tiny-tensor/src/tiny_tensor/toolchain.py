@@ -32,6 +32,7 @@ class Toolchain:
         self._runtime = runtime
         self._target = runtime.target
         self.renderer_name = (renderer or runtime.renderer) if runtime.renderer else ""
+        self.chosen_renderer = renderer
         self._renderer: Renderer | None = None
         self._compiler: Compiler | None = None
         self._assembler: Assembler | None = None
