@@ -24,7 +24,7 @@ from benches import BENCHES, DEFAULT, Run
 from measuring import OURS, QUICK, Pace
 from measuring.limits import limits_of
 from measuring.machine import machine_facts, versions
-from peers import PEERS, installed_peers
+from peers import PEERS, installed_peers, missing
 from reports import (
     Entry,
     Row,
@@ -46,18 +46,16 @@ def main(arguments: Sequence[str]) -> int:
     chosen = _parsed(arguments)
     peers = chosen.peers.split(",") if chosen.peers else installed_peers()
     others = [name for name in peers if name != OURS]
+    absent = {name: missing(facts) for name, facts in PEERS.items() if name not in peers}
+    for name, reason in absent.items():
+        if reason:
+            print(f"{name} is not measured: it needs {reason}.")
     keeps = chosen.keep or not (chosen.quick or chosen.only or chosen.peers)
     status = 0
     with tempfile.TemporaryFile("w+", encoding="utf-8") as log:
+        pace, limits = QUICK if chosen.quick else Pace(), limits_of(chosen.threads)
+        run = Run(others, chosen.threads, pace, limits, chosen.only, log)
         for kind in chosen.kinds or DEFAULT:
-            run = Run(
-                others,
-                chosen.threads,
-                QUICK if chosen.quick else Pace(),
-                limits_of(chosen.threads),
-                chosen.only,
-                log,
-            )
             status |= _bench(kind, run, chosen.results, keeps)
         if status:
             _tell(log)
@@ -68,7 +66,7 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="hatch run bench")
     parser.add_argument("kinds", nargs="*", choices=[*BENCHES, []], help="which; else all")
     parser.add_argument("--quick", action="store_true", help="small sizes, one turn each")
-    parser.add_argument("--only", default="", help="rows whose name has this piece")
+    parser.add_argument("--only", default="", help="rows whose name has one of these|pieces")
     parser.add_argument("--peers", default="", help=f"some of {', '.join(PEERS)}")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--keep", action="store_true", help="keep also a partial or quick run")

