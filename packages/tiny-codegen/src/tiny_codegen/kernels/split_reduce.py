@@ -65,7 +65,7 @@ def reduction_of_much_that_is_used_often_is_cut_in_parts(reduce: UOp) -> UOp | N
     wanted = -(-nbytes // CACHED_NBYTES)
     fitting = [n for n in range(2, most + 1) if size % n == 0]
     parts = next((n for n in fitting if n >= wanted), fitting[-1] if fitting else 1)
-    return _in_parts(reduce, axis, parts) if parts > 1 else None
+    return _in_parts(reduce, axis, parts) if 2 * parts >= wanted else None
 
 
 def _in_parts(reduce: UOp, axis: int, parts: int) -> UOp:

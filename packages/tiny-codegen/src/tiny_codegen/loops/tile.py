@@ -18,6 +18,11 @@ LARGEST_FACTOR = 12
 """Copies along one axis; more lengthen the kernel and gain nothing."""
 OPERATION_COST = 1.0
 """What an operation costs beside a load: a core does two of either at a time."""
+PANEL_SHARE = 0.75
+"""The part of a core's own cache that an operand may fill and still be found there again."""
+FAR_PANEL = 1.2
+"""What it costs to read an operand from further away for every tile."""
+_REDUCED = (AxisKind.REDUCE, AxisKind.UNROLL)
 LATENCY = 4
 """Independent accumulations that hide the latency of one addition or multiply-add."""
 
@@ -45,6 +50,8 @@ def choose_tile(root: UOp, target: Target) -> Tile:
     lanes = {a for a in ranges_of(root) if a.arg.kind in (AxisKind.LANE, AxisKind.REDUCE_LANE)}
     candidates = [axis for axis in _candidates(root, loads) if axis in around]
     untiled = (_loads_an_operation(loads, {}) + OPERATION_COST) * LATENCY
+    wide_loads = [load for load in loads_of(root) if not lanes.isdisjoint(_axes_below(load))]
+    second_cache = max(target.cache_nbytes[:2], default=1 << 62)
     best: tuple[float, int, Tile] = (untiled, 0, Tile(()))
     for count in (1, 2):
         for axes in combinations(candidates, count):
@@ -56,6 +63,9 @@ def choose_tile(root: UOp, target: Target) -> Tile:
                     continue
                 cost = _loads_an_operation(loads, tile) + OPERATION_COST
                 cost *= prod(_waste(axis, factor) for axis, factor in tile.items())
+                panel = sum(_panel_nbytes(load, tile, lanes) for load in wide_loads)
+                if panel > PANEL_SHARE * second_cache:
+                    cost *= FAR_PANEL
                 if copies < LATENCY:
                     cost *= LATENCY / copies
                 choice = (cost, copies, Tile(tuple(tile.items())))
@@ -93,6 +103,13 @@ def _factors(root: UOp, axis: UOp) -> list[int]:
     if len(divisors) == min(size, LARGEST_FACTOR) - 1 or not may_shift(root, axis):
         return divisors
     return list(range(2, min(size, LARGEST_FACTOR) + 1))
+
+
+def _panel_nbytes(load: UOp, tile: dict[UOp, int], lanes: set[UOp]) -> int:
+    """What a whole reduction reads of an operand for one tile of results."""
+    inner = [axis for axis in _axes_below(load) if axis in lanes or axis.arg.kind in _REDUCED]
+    read = prod(size_of_axis(axis) or 1 for axis in inner) * load.dtype.nbytes
+    return read * _copies(frozenset(_axes_below(load)), tile)
 
 
 def _waste(axis: UOp, factor: int) -> float:
