@@ -50,7 +50,7 @@ def test_a_product_of_matrices_with_few_terms_a_result_is_not_cut() -> None:
 
 
 def test_the_parts_give_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(split_reduce, "CACHED_NBYTES", 512)
+    monkeypatch.setattr(split_reduce, "CACHED_NBYTES", 2048)
     monkeypatch.setattr(split_reduce, "TERMS_A_RESULT", 8)
     monkeypatch.setattr(split_reduce, "MUCH_USED", 4)
     draw = np.random.default_rng(0)

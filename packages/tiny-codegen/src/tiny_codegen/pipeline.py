@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tiny_codegen.kernels.collapse_reduce import COLLAPSE_REDUCE
+from tiny_codegen.kernels.lay_operands import LAY_OPERANDS
 from tiny_codegen.kernels.split_reduce import SPLIT_REDUCE
 from tiny_codegen.program.add_loads import add_loads
 from tiny_codegen.program.assign_threads import assign_threads
@@ -23,6 +24,7 @@ from tiny_ir import GRAPH_LEVEL, KERNEL_LEVEL, PROGRAM_LEVEL, SIMPLIFY, SIMPLIFY
 
 GRAPH_PIPELINE: tuple[Row, ...] = (
     PluginSlot("graph", GRAPH_LEVEL),
+    Stage("lay operands", LAY_OPERANDS, GRAPH_LEVEL),  # before parts hide what is reduced
     Stage("split reduce", SPLIT_REDUCE, GRAPH_LEVEL),  # before fuse: each part is a kernel
 )
 # kernels/rangeify.py (movement to index, with fuse.py) and kernels/order.py then make kernels of

@@ -1,0 +1,54 @@
+"""Which operands of a reduction are laid out anew, and that nothing else changes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tiny_codegen.kernels import lay_operands
+from tiny_codegen.kernels.lay_operands import LAY_OPERANDS
+from tiny_ir import Op, UOp, rewrite, toposort
+
+from ..graphs import Sheet, matmul
+
+
+def memory(*shape: int) -> UOp:
+    return Sheet().memory(np.zeros(shape, np.float32))
+
+
+def copies_in(product: UOp) -> int:
+    return sum(node.op is Op.CONTIGUOUS for node in toposort((rewrite(product, LAY_OPERANDS),)))
+
+
+def test_a_transposed_left_matrix_is_copied_once() -> None:
+    left, right = memory(512, 512), memory(512, 512)
+    assert copies_in(matmul(left.permute((1, 0)), right)) == 1
+
+
+def test_matrices_that_are_read_along_their_rows_are_not() -> None:
+    left, right = memory(512, 512), memory(512, 512)
+    assert copies_in(matmul(left, right)) == 0
+    assert copies_in(matmul(left, right.permute((1, 0)))) == 0
+
+
+def test_a_matrix_that_a_cache_holds_is_not() -> None:
+    left, right = memory(128, 128), memory(128, 512)
+    assert copies_in(matmul(left.permute((1, 0)), right)) == 0
+
+
+def test_a_matrix_that_is_used_a_few_times_is_not() -> None:
+    left, right = memory(512, 512), memory(512, 16)
+    assert copies_in(matmul(left.permute((1, 0)), right)) == 0
+
+
+def test_the_product_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lay_operands, "MUCH_USED", 2)
+    monkeypatch.setattr(lay_operands, "LONG_NBYTES", 2)
+    monkeypatch.setattr(lay_operands, "LONG_STEP_NBYTES", 8)
+    draw = np.random.default_rng(0)
+    left = draw.integers(-4, 5, (6, 9)).astype(np.float32)
+    right = draw.integers(-4, 5, (6, 17)).astype(np.float32)
+    sheet = Sheet()
+    slot = sheet.output(matmul(sheet.memory(left).permute((1, 0)), sheet.memory(right)))
+    assert len(sheet.schedule().steps) == 2
+    assert np.array_equal(sheet.run()[slot], left.T @ right)
