@@ -46,6 +46,42 @@ assert (Tensor([1, 2, 3]) + 1).tolist() == [2, 3, 4]
 print("cpu works")
 """
 
+DEMO_ON_CPU = """
+from tiny_tensor.cli import main
+assert main(["demo", "--epochs", "1"]) == 0
+print("the demo works")
+"""
+
+# Runtimes that are the CPU's but for one method.
+DROPPING = """
+from tiny_runtime_cpu.runtime import CpuRuntime
+
+TINY_API = (1, 0)
+
+class Dropping(CpuRuntime):
+    name = "dropping"
+
+    def copy_in(self, memory, data):
+        return super().copy_in(memory, data)
+
+def runtime(ordinal):
+    return Dropping()
+"""
+LYING = """
+from tiny_runtime_cpu.runtime import CpuRuntime
+
+TINY_API = (1, 0)
+
+class Lying(CpuRuntime):
+    name = "lying"
+
+    def allocate(self, nbytes):
+        return bytearray(nbytes)
+
+def runtime(ordinal):
+    return Lying()
+"""
+
 ASK_FOR = """
 from tiny_tensor import Tensor
 try:
@@ -216,6 +252,13 @@ def entry_points_of(project: Path, group: str) -> list[str]:
     return list(table.get("entry-points", {}).get(group, {}))
 
 
+def extra_of(member: str, extra: str) -> list[str]:
+    """Return what an extra of a member brings from an index."""
+    path = ROOT / "packages" / member / "pyproject.toml"
+    table = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
+    return list(table["optional-dependencies"][extra])
+
+
 def check_plain_install(stranger: Stranger, report: Report) -> None:
     """What `pip install tiny-tensor` must do alone."""
     report.check(
@@ -227,6 +270,8 @@ def check_plain_install(stranger: Stranger, report: Report) -> None:
         ),
     )
     report.check(stranger, Check("a plain install computes on the CPU", ADD_ON_CPU, ("cpu works",)))
+    stranger.install(*extra_of("tiny-tensor", "demo"), *extra_of("tiny-plugin", "typed"))
+    report.check(stranger, Check("the demo learns on the CPU", DEMO_ON_CPU, ("the demo works",)))
     report.check(
         stranger,
         Check(
@@ -244,22 +289,24 @@ def check_bad_plugins(stranger: Stranger, folder: Path, report: Report) -> None:
         plugin_wheel(folder, "acme-raising", "raising", "raise RuntimeError('no licence found')\n"),
         plugin_wheel(folder, "acme-leaving", "leaving", "raise SystemExit(3)\n"),
         plugin_wheel(folder, "acme-silent", "silent", "runtime = None\n"),
-    )
-    report.check(
-        stranger, Check("the CPU works beside plugins that are broken", ADD_ON_CPU, ("cpu works",))
+        plugin_wheel(folder, "acme-dropping", "dropping", DROPPING),
+        plugin_wheel(folder, "acme-lying", "lying", LYING),
     )
     for device, words in (
         ("future", ("acme-future", "1.0", "2.0", "pip install")),
         ("raising", ("acme-raising", "no licence found")),
         ("leaving", ("acme-leaving", "SystemExit")),
         ("silent", ("acme-silent", "TINY_API")),
+        ("dropping", ("acme-dropping", "copy_in() drops the parameter 'after'")),
+        ("lying", ("acme-lying", "return value: expected", "bytearray")),
     ):
         report.check(
             stranger,
             Check(
-                f"asking for the {device} plugin is refused, and the CPU still works",
-                ASK_FOR.format(device=device) + ADD_ON_CPU,
-                ("TinyError", *words, "cpu works"),
+                f"asking for the {device} plugin is refused, and the CPU demo still works",
+                ASK_FOR.format(device=device) + DEMO_ON_CPU,
+                ("TinyError", *words, "the demo works"),
+                {"TYPED": "1"} if device == "lying" else {},
             ),
         )
 
