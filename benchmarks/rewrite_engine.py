@@ -20,8 +20,11 @@ import statistics
 import subprocess
 import sys
 import time
+from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from measuring.machine import processor
 
 RUNS = 5
 REPEATS = 3  # inside a process; the best counts
@@ -67,7 +70,9 @@ ENGINES = ("tiny", "tinygrad")
 def measure_here(engine: str) -> dict[str, Any]:
     """Measure one engine in this process, in seconds of its processor."""
     work = importlib.import_module(f"rewrite_engine_{engine}").work()
-    result: dict[str, Any] = {"nodes": work["nodes"]()}  # and matchers are generated here
+    distribution = {"tiny": "tiny-ir"}.get(engine, engine)
+    result: dict[str, Any] = {"version": metadata.version(distribution)}
+    result |= {"nodes": work["nodes"]()}  # and matchers are generated here
     for what in MEASURED:
         times = []
         for _ in range(REPEATS):
@@ -96,8 +101,10 @@ def table_of(results: dict[str, list[dict[str, Any]]]) -> str:
     lines = [
         "# The rewrite engine beside tinygrad's",
         "",
-        f"Python {platform.python_version()}, {RUNS} runs of each in turn, each in a process of",
-        "its own; milliseconds of processor time. `benchmarks/rewrite_engine.py` writes this page.",
+        f"tiny-ir {ours[0]['version']} and tinygrad {theirs[0]['version']} with Python",
+        f"{platform.python_version()} on {processor()}. {RUNS} runs of each in turn, each in a",
+        "process of its own; milliseconds of processor time. `benchmarks/rewrite_engine.py` writes",
+        "this page.",
         "",
         f"Nodes before and after: {nodes_of(ours)} here, {nodes_of(theirs)} there.",
         "",

@@ -14,7 +14,7 @@ def machine_facts(threads: int, limits: Limits) -> dict[str, str | int | float]:
     """The processor, cores, memory, system, load, and what could be reached at most."""
     pages, size = os.sysconf("SC_PHYS_PAGES"), os.sysconf("SC_PAGE_SIZE")
     return {
-        "cpu": _cpu(),
+        "cpu": processor(),
         "cores": os.cpu_count() or 1,
         "threads": threads,
         "memory_gib": round(pages * size / 2**30),
@@ -33,7 +33,8 @@ def versions(names: list[str]) -> dict[str, str]:
     return found
 
 
-def _cpu() -> str:
+def processor() -> str:
+    """What the processor calls itself."""
     listing = Path("/proc/cpuinfo")
     if listing.exists():
         for line in listing.read_text(encoding="utf-8").splitlines():
