@@ -202,7 +202,7 @@ def sum_to_size(x: T, *size: Any) -> T:
     lead = x.ndim - len(size)
     x = x.sum(tuple(range(lead))) if lead else x
     axes = tuple(i for i, n in enumerate(size) if n == 1 and x.shape[i] != 1)
-    return x.sum(axes, True)
+    return x.sum(axes, True) if axes or not x.ndim else x  # torch adds up one number, too
 
 
 # Indexing.

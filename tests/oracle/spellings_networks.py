@@ -423,7 +423,7 @@ def masked_spread(root: bool, mean_only: bool = False) -> Callable[..., T]:
         square = kept.where((x - mean).square(), 0).sum(dim, True)
         less = 1 if unbiased is None or unbiased else 0
         less = less if correction is None else correction
-        value = square / (count - less).maximum(0)
+        value = (square / (count - less).maximum(0)).cast(x.dtype)
         return _without(value.sqrt() if root else value, dim, keepdim)
 
     return call
