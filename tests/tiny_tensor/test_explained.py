@@ -15,7 +15,9 @@ from tiny_tensor import Tensor, Variable, jit
 from tiny_tensor.axes import resolved_axes, resolved_axis
 from tiny_tensor.choices import whole_number
 from tiny_tensor.explained import explained
-from tiny_tensor.nn.optim import SGD
+from tiny_tensor.nn import LayerNorm
+from tiny_tensor.nn.optim import SGD, Adam
+from tiny_tensor.nn.state import safe_save
 
 pytestmark = pytest.mark.usefixtures("session")
 
@@ -76,6 +78,9 @@ def test_no_method_fails_with_an_error_of_pythons_own() -> None:
         (lambda x: Tensor.linspace(0, 1, 2.5), "steps"),
         (lambda x: x.rearrange(None), "formula"),
         (lambda x: x.shrink([("a", 1), None]), "parts"),
+        (lambda x: Adam([x], b1="a"), "b1"),
+        (lambda x: LayerNorm(1.5), "normalized_shape"),
+        (lambda x: safe_save({"a": 3}, "never-written"), "tensors"),
     ],
 )
 def test_the_argument_is_named(call: Callable[[Tensor], object], name: str) -> None:

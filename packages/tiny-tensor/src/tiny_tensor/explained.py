@@ -26,9 +26,9 @@ LONGEST_TEXT = 40
 
 
 def explained_methods(cls: type[Kind]) -> type[Kind]:
-    """A class whose public methods, inherited ones too, say which argument is wrong."""
+    """A class that says which argument is wrong, of its constructor or of a public method."""
     for name in dir(cls):
-        if name.startswith("_"):
+        if name.startswith("_") and name not in ("__init__", "__call__"):
             continue
         member = inspect.getattr_static(cls, name)
         if isinstance(member, types.FunctionType):
@@ -92,11 +92,17 @@ def wrong_argument(
         for value in _values(given, signature.parameters[name].kind):
             if name in hints and not may_be(value, hints[name]):
                 return ArgumentTypeError(
-                    f"{function.__name__}() does not take {_named(value)} as {name}.",
+                    f"{_called(function, self_type)}() does not take {_named(value)} as {name}.",
                     why=f"it takes {inspect.formatannotation(hints[name])}.",
                     fix="pass a value of that type.",
                 )
     return None
+
+
+def _called(function: Callable[..., object], self_type: type | None) -> str:
+    """What a user writes before the arguments: of a constructor, the class."""
+    name = function.__name__
+    return name if self_type is None or not name.startswith("__") else self_type.__name__
 
 
 def _values(given: typing.Any, kind: object) -> Iterator[object]:
@@ -144,8 +150,11 @@ def may_be(value: object, hint: object) -> bool:
 def _may_be_container(value: object, origin: type, parts: tuple[object, ...]) -> bool:
     if not isinstance(value, origin):
         return False
-    if isinstance(value, Mapping) or not isinstance(value, Collection) or not parts:
+    if not isinstance(value, Collection) or not parts:
         return True
+    if isinstance(value, Mapping):
+        key, item = parts
+        return all(may_be(k, key) and may_be(v, item) for k, v in value.items())
     if origin is tuple and Ellipsis not in parts:
         return len(value) == len(parts) and all(map(may_be, value, parts))
     return all(may_be(item, parts[0]) for item in value)

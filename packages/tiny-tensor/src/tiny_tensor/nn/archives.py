@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from tiny_ir import DType, DTypeError, FileFormatError, ShapeError, dtypes
 from tiny_plugin import boundary
+from tiny_tensor.explained import explained
 from tiny_tensor.outside import reinterpreted
 from tiny_tensor.session import current_session
 from tiny_tensor.sizes import concrete_size
@@ -118,6 +119,7 @@ def file_of(tensor: Tensor) -> io.BufferedReader:
     return io.BufferedReader(TensorIO(tensor), 1 << 16)
 
 
+@explained
 @boundary
 def tar_extract(source: Bytes, device: str | None = None) -> dict[str, Tensor]:
     """The files in a tar archive, by name: parts of its bytes. Folders and links are left out.
@@ -161,6 +163,7 @@ def tar_extract(source: Bytes, device: str | None = None) -> dict[str, Tensor]:
     return found
 
 
+@explained
 @boundary
 def zip_extract(source: Bytes, device: str | None = None) -> dict[str, Tensor]:
     """The files in a zip archive, by name: parts of its bytes, where they are not compressed.

@@ -8,11 +8,13 @@ import tempfile
 
 from tiny_ir import FileFormatError, StateError, dtypes
 from tiny_plugin import boundary
+from tiny_tensor.explained import explained
 from tiny_tensor.hashing import BLOCK_NBYTES, CHUNK_NBYTES, HASH_NBYTES
 from tiny_tensor.outside import FileName
 from tiny_tensor.tensor import Tensor
 
 
+@explained
 @boundary
 def fs_store(tensor: Tensor, folder: FileName) -> Tensor:
     """Keep the bytes of a tensor in a folder, in chunks of 1 MiB, each under its hash.
@@ -50,6 +52,7 @@ def fs_store(tensor: Tensor, folder: FileName) -> Tensor:
             return Tensor(data, tensor.device)
 
 
+@explained
 @boundary
 def fs_load(key: Tensor | bytes, size: int, folder: FileName, device: str | None = None) -> Tensor:
     """Read back what `fs_store` kept; every chunk is compared with its hash.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tiny_ir import ArgumentError
 from tiny_plugin import boundary
+from tiny_tensor.explained import explained_methods
 from tiny_tensor.nn.parameters import checked_size, uniform
 from tiny_tensor.tensor import Tensor
 from tiny_tensor.windows import padding_for, sides
@@ -71,6 +72,7 @@ def _padding(
     return [part for pair in reversed(pairs) for part in pair]
 
 
+@explained_methods
 @boundary
 class ConvNd(_Convolution):
     """A convolution over the last axes; see `Conv1d` and `Conv2d`."""
@@ -150,6 +152,7 @@ class Conv2d(ConvNd):
     """
 
 
+@explained_methods
 @boundary
 class ConvTransposeNd(_Convolution):
     """A transposed convolution over the last axes; see `ConvTranspose1d` and `ConvTranspose2d`."""

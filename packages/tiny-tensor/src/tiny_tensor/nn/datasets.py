@@ -9,6 +9,7 @@ from typing import TypeAlias
 from tiny_ir import FileFormatError, dtypes
 from tiny_plugin import boundary
 from tiny_tensor.driver import gunzipped
+from tiny_tensor.explained import explained
 from tiny_tensor.nn.archives import bytes_of, tar_extract
 from tiny_tensor.outside import FileName
 from tiny_tensor.sizes import concrete_size
@@ -34,6 +35,7 @@ UNSIGNED_BYTES = 8
 of handwritten digits"."""
 
 
+@explained
 @boundary
 def mnist(
     device: str | None = None, fashion: bool = False, folder: FileName | None = None
@@ -84,6 +86,7 @@ def _idx(data: Tensor, name: str) -> Tensor:
     return data[start:].reshape(shape)
 
 
+@explained
 @boundary
 def cifar(device: str | None = None, folder: FileName | None = None) -> Split:
     """Photographs of ten kinds of things, of 32 x 32 pixels in three colors (CIFAR-10).

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from tiny_plugin import boundary
+from tiny_tensor.explained import explained_methods
 from tiny_tensor.nn.parameters import checked_size, parameter, uniform
 from tiny_tensor.tensor import Tensor
 
 
+@explained_methods
 @boundary
 class Linear:
     """x @ weight.T + bias.
@@ -35,6 +37,7 @@ class Linear:
         return x.linear(self.weight.transpose(), self.bias)
 
 
+@explained_methods
 @boundary
 class Embedding:
     """Rows of a table, by their numbers.

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 from tiny_ir import ArgumentError, ShapeError, dtypes, product
 from tiny_plugin import boundary
+from tiny_tensor.explained import explained_methods
 from tiny_tensor.nn.parameters import checked_size, parameter
 from tiny_tensor.tensor import Tensor
 
 
+@explained_methods
 @boundary
 class BatchNorm:
     """Normalize each channel over the batch, and over all axes after the channels.
@@ -102,6 +104,7 @@ class BatchNorm:
 BatchNorm2d = BatchNorm3d = BatchNorm
 
 
+@explained_methods
 @boundary
 class LayerNorm:
     """Normalize over the last axes, and scale.
@@ -139,6 +142,7 @@ class LayerNorm:
         return _scaled(y, x, self.weight, self.bias, self.normalized_shape)
 
 
+@explained_methods
 @boundary
 class LayerNorm2d(LayerNorm):
     """Normalize over the channels, axis 1, of (batch, channels, height, width).
@@ -152,6 +156,7 @@ class LayerNorm2d(LayerNorm):
         return super().__call__(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
 
 
+@explained_methods
 @boundary
 class GroupNorm:
     """Normalize groups of channels, and scale each channel.
@@ -200,6 +205,7 @@ class GroupNorm:
         return _scaled(y, x, self.weight, self.bias, shape)
 
 
+@explained_methods
 @boundary
 class InstanceNorm(GroupNorm):
     """Normalize each channel of each instance by itself.
@@ -218,6 +224,7 @@ class InstanceNorm(GroupNorm):
         super().__init__(num_features, num_features, eps, affine)
 
 
+@explained_methods
 @boundary
 class RMSNorm:
     """Divide by the root of the mean square of the last axes, and scale. Computed in float32.

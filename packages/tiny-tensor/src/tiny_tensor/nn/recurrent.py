@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from tiny_plugin import boundary
+from tiny_tensor.explained import explained_methods
 from tiny_tensor.nn.parameters import checked_size, uniform
 from tiny_tensor.tensor import Tensor
 
 
+@explained_methods
 @boundary
 class LSTMCell:
     """One step of a long short-term memory.

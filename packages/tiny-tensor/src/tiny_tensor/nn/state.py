@@ -15,6 +15,7 @@ from safetensors import SafetensorError, TensorSpec, deserialize, safe_open, ser
 
 from tiny_ir import DType, FileFormatError, ShapeError, StateError, dtypes
 from tiny_plugin import boundary
+from tiny_tensor.explained import explained
 from tiny_tensor.jit import Jitted
 from tiny_tensor.nn.archives import (
     TensorIO,
@@ -85,6 +86,7 @@ NOT_MODELS = (type, ModuleType, Session, Jitted)
 """Objects that hold tensors, if at all, for themselves."""
 
 
+@explained
 @boundary
 def get_state_dict(
     model: object, prefix: str = "", tensor_type: type[Tensor] = Tensor
@@ -131,6 +133,7 @@ def _parts(value: object) -> Iterator[tuple[str, object]]:
         yield from vars(value).items()
 
 
+@explained
 @boundary
 def get_parameters(model: object) -> list[Tensor]:
     """The float tensors of an object that gradients may change, each once.
@@ -148,6 +151,7 @@ def get_parameters(model: object) -> list[Tensor]:
     return marked or list(tensors.values())
 
 
+@explained
 @boundary
 def load_state_dict(
     model: object,
@@ -235,6 +239,7 @@ def _listed(names: Sequence[str], most: int = 5) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
+@explained
 @boundary
 def safe_save(
     tensors: Mapping[str, Tensor], path: FileName, metadata: Mapping[str, str] | None = None
@@ -317,6 +322,7 @@ def _mode_of(path: FileName) -> int:
         return 0o666 & ~mask
 
 
+@explained
 @boundary
 def safe_load(path: FileName | Tensor, device: str | None = None) -> dict[str, Tensor]:
     """Read the tensors of a safetensors file.
@@ -377,6 +383,7 @@ def _entries(header: bytes) -> dict[str, TensorEntry]:
     return dict(sorted(entries.items(), key=lambda item: item[1]["data_offsets"]))
 
 
+@explained
 @boundary
 def safe_load_metadata(path: FileName | Tensor) -> dict[str, str]:
     """Read the texts that were saved with the tensors of a safetensors file.

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from tiny_ir import DType, FileFormatError, dtypes
 from tiny_plugin import boundary
+from tiny_tensor.explained import explained
 from tiny_tensor.nn.archives import Bytes, bytes_of, file_of, tar_extract, typed, zip_extract
 from tiny_tensor.sizes import concrete_size
 from tiny_tensor.tensor import Tensor
@@ -72,6 +73,7 @@ NO_FILE = (
 """What Python raises about bytes that only look like a pickle."""
 
 
+@explained
 @boundary
 def torch_load(source: Bytes, device: str | None = None) -> object:
     """Read what `torch.save` wrote: tensors, and containers and numbers around them.

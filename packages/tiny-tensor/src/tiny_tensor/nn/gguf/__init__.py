@@ -11,6 +11,7 @@ from types import MappingProxyType
 
 from tiny_ir import DType, FileFormatError, dtypes
 from tiny_plugin import boundary
+from tiny_tensor.explained import explained
 from tiny_tensor.nn.archives import Bytes, bytes_of, typed
 from tiny_tensor.nn.gguf.dequantize import DECODERS
 from tiny_tensor.nn.gguf.driver import Entry, decoded, read
@@ -36,6 +37,7 @@ PART = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
 """How the parts of one model are called."""
 
 
+@explained
 @boundary
 def gguf_load(
     source: Bytes, device: str | None = None

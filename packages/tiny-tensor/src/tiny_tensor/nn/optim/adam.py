@@ -7,10 +7,12 @@ from collections.abc import Sequence
 
 from tiny_ir import Op, dtypes, make
 from tiny_plugin import boundary
+from tiny_tensor.explained import explained_methods
 from tiny_tensor.nn.optim.optimizer import Optimizer, begin, check_range, norm_of, write
 from tiny_tensor.tensor import Tensor
 
 
+@explained_methods
 @boundary
 class LAMB(Optimizer):
     """Adam whose steps are scaled, parameter by parameter, to the size of the parameter.
@@ -79,6 +81,7 @@ class LAMB(Optimizer):
         return ((size > 0) & (slope > 0)).where(size / slope, 1.0)
 
 
+@explained_methods
 @boundary
 class AdamW(LAMB):
     """Adam with weight decay that does not pass through the means.
@@ -114,6 +117,7 @@ class AdamW(LAMB):
         super().__init__(params, lr, b1, b2, eps, weight_decay, adam=True)
 
 
+@explained_methods
 @boundary
 class Adam(AdamW):
     """Adam: steps along the mean gradient, divided by its mean size.

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tiny_plugin import boundary
+from tiny_tensor.explained import explained_methods
 from tiny_tensor.nn.optim.optimizer import Optimizer, begin, check_range, norm_of, write
 from tiny_tensor.tensor import Tensor
 
 
+@explained_methods
 @boundary
 class LARS(Optimizer):
     """SGD whose steps are scaled, parameter by parameter, to the size of the parameter.
@@ -68,6 +70,7 @@ class LARS(Optimizer):
         return ((size > 0) & (slope > 0)).where(ratio, 1.0)
 
 
+@explained_methods
 @boundary
 class SGD(LARS):
     """Stochastic gradient descent.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tiny_ir import ArgumentError
 from tiny_plugin import boundary
+from tiny_tensor.explained import explained_methods
 from tiny_tensor.nn.optim.optimizer import Optimizer, begin, check_range, write
 from tiny_tensor.sizes import concrete_shape
 from tiny_tensor.tensor import Tensor
@@ -15,6 +16,7 @@ COEFFICIENTS = (3.4445, -4.775, 2.0315)
 """Of the odd polynomial that brings singular values near 1. Source: K. Jordan et al., 2024."""
 
 
+@explained_methods
 @boundary
 class Muon(Optimizer):
     """Momentum for matrices, whose singular values all become about 1 before a step.

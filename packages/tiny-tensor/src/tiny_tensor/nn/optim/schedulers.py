@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from tiny_ir import ArgumentError, ArgumentTypeError, dtypes
 from tiny_plugin import boundary
+from tiny_tensor.explained import explained_methods
 from tiny_tensor.nn.optim.optimizer import Optimizer
 from tiny_tensor.realize import realize
 from tiny_tensor.session import current_session
@@ -91,6 +92,7 @@ class LRSchedulerGroup:
         realize(self.schedule_step(), current_session())
 
 
+@explained_methods
 @boundary
 class MultiStepLR(LRScheduler):
     """Multiplies the learning rate at some epochs.
@@ -125,6 +127,7 @@ class MultiStepLR(LRScheduler):
         return rate
 
 
+@explained_methods
 @boundary
 class CosineAnnealingLR(LRScheduler):
     """Lets the learning rate fall along half a cosine, and rise again.
@@ -161,6 +164,7 @@ class CosineAnnealingLR(LRScheduler):
         return (self.eta_max - self.eta_min) * ((turn + 1.0) * 0.5) + self.eta_min
 
 
+@explained_methods
 @boundary
 class CosineAnnealingLRWithWarmup(LRScheduler):
     """Lets the learning rate rise evenly, and fall along half a cosine then.
@@ -213,6 +217,7 @@ class CosineAnnealingLRWithWarmup(LRScheduler):
         return (self.epoch_counter < self.warmup_steps).where(rising, falling)
 
 
+@explained_methods
 @boundary
 class OneCycleLR(LRScheduler):
     """Lets the learning rate rise to its highest and fall far below where it began, once.
@@ -290,6 +295,7 @@ class OneCycleLR(LRScheduler):
         return part * (last - first) + first
 
 
+@explained_methods
 @boundary
 class ReduceLROnPlateau(LRScheduler):
     """Multiplies the learning rate where a metric gets no better for some epochs.
