@@ -1,4 +1,4 @@
-"""A gradient does not depend on what was realized before it, and remembering holds no memory."""
+"""A gradient does not depend on what was realized before it."""
 
 from __future__ import annotations
 

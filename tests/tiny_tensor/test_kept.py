@@ -190,3 +190,12 @@ def test_a_copy_leads_to_what_was_copied_in_the_same_run() -> None:
     y = (copy * copy).sum()
     Tensor.realize(y, x, copy)
     assert [slope.tolist() for slope in y.gradient(x, copy)] == [[2, 2], [2, 2]]
+
+
+def test_what_a_write_took_is_computed_again_where_its_beginning_is_known() -> None:
+    row, a = Tensor.ones(6).contiguous().realize(), Tensor([2.0])
+    for at in range(1, 6):
+        row[at : at + 1] = row[at - 1 : at] * a
+        row.realize()
+    assert row.tolist() == [1, 2, 4, 8, 16, 32]
+    assert row[5].gradient(a)[0].tolist() == [5 * 2**4]

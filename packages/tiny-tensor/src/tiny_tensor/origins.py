@@ -48,6 +48,8 @@ class Origins:
         self._values: dict[UOp, UOp] = {}
         self._gone: dict[UOp, None] = {}
         """BUFFERs whose bytes are gone."""
+        self._again: dict[UOp, UOp] = {}
+        """What computes them again."""
         self._forgotten: dict[UOp, tuple[UOp, ...]] = {}
         """For BUFFERs of which it is not known how they were made, what that was computed from."""
         self._expanded: dict[UOp, UOp] = {}
@@ -60,10 +62,12 @@ class Origins:
 
     def __call__(self, buffer: UOp) -> UOp | None:
         """The graph that a BUFFER was computed by, flat; None where none is known."""
+        making = self._session.history.making_of(buffer)
+        return self._unknown(buffer) if making is None else self._known(buffer, making)
+
+    def _known(self, buffer: UOp, making: Making) -> UOp:
+        """The graph that a BUFFER was computed by, flat."""
         if buffer not in self._values:
-            making = self._session.history.making_of(buffer)
-            if making is None:
-                return self._unknown(buffer)
             self._values[buffer] = self._value_of(buffer, making)
         return flat(self._values[buffer], buffer)
 
@@ -252,24 +256,48 @@ class Origins:
         return {node: self._present(substitute(g, kept)) for node, g in gradients.items()}
 
     def _present(self, gradient: UOp) -> UOp:
-        while True:
-            below = [node for node in toposort((gradient,)) if node in self._gone]
-            known = [n for n in below if self._session.history.making_of(n) is not None]
-            again = {node: value for node in known if (value := self(node)) is not None}
-            if not again:
-                break
-            gradient = substitute(gradient, again)
-        for node in below:
-            raise GradientError(
-                "a gradient needs the numbers of a tensor that no longer exists: "
-                f"{node.arg.elements} of {node.dtype.name}.",
-                why="what is differentiated was realized, and since then a tensor that it was "
-                "computed from was written in place, or given back because more than "
-                f"{self._session.history.kept.limit} bytes were kept for gradients.",
-                fix="write a clone() of that tensor, or call gradient() or backward() before it is "
-                "written; or detach() what nobody differentiates.",
-            )
-        return self._with_places(gradient)
+        """A gradient in which what is gone is computed again.
+
+        Raises:
+            GradientError: it cannot be.
+        """
+        again = self._again
+        stack = self._missing_below(gradient)
+        while stack:
+            buffer = stack[-1]
+            if buffer in again:
+                stack.pop()
+                continue
+            making = self._session.history.name_of(buffer)
+            if making is None:
+                raise self._lost(buffer)
+            value = self._known(buffer, making)
+            missing = self._missing_below(value)
+            if buffer in missing:
+                raise self._lost(buffer)
+            if missing:
+                stack += missing
+                continue
+            stack.pop()
+            again[buffer] = substitute(value, again)
+        return self._with_places(substitute(gradient, again))
+
+    def _missing_below(self, value: UOp) -> list[UOp]:
+        """The BUFFERs below a graph that are gone, and not computed again yet."""
+        return [
+            node for node in toposort((value,)) if node in self._gone and node not in self._again
+        ]
+
+    def _lost(self, buffer: UOp) -> GradientError:
+        return GradientError(
+            "a gradient needs the numbers of a tensor that no longer exists: "
+            f"{buffer.arg.elements} of {buffer.dtype.name}.",
+            why="what is differentiated was realized, and since then a tensor that it was "
+            "computed from was written in place, or given back because more than "
+            f"{self._session.history.kept.limit} bytes were kept for gradients.",
+            fix="write a clone() of that tensor, or call gradient() or backward() before it is "
+            "written; or detach() what nobody differentiates.",
+        )
 
     def _with_places(self, gradient: UOp) -> UOp:
         """Let writes to what is computed again go to memory of its own."""
