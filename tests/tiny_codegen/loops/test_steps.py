@@ -12,7 +12,7 @@ from tiny_codegen.generator import Generator
 from tiny_codegen.loops.legality import ActionError
 from tiny_codegen.loops.ranges import ranges_of
 from tiny_codegen.loops.steps import peel_steps, split_steps, vectorize_steps
-from tiny_ir import AxisKind, Op, UOp, const, dtypes, make
+from tiny_ir import AxisKind, Op, UOp, const, dtypes, make, toposort
 from tiny_plugin import Launch, Options
 
 from ..graphs import VERIFIED, WIDE, Sheet, dtype_of, full, result, scan, state, steps
@@ -122,23 +122,52 @@ def test_steps_are_split_and_peeled_with_their_states() -> None:
     assert sheet.run(WIDE)[slot].tolist() == NUMBERS.cumsum().tolist()
 
 
-def test_what_is_read_through_one_permutation_is_kept_in_that_order() -> None:
+VIEWS: dict[str, tuple[Callable[[UOp], UOp], Callable[[Array], Array]]] = {
+    "permuted": (lambda x: x.permute((1, 0)), lambda y: y.T),
+    "flipped": (lambda x: x.flip((0,)), lambda y: y[::-1]),
+    "both": (
+        lambda x: x.reshape((10, 1, 4)).flip((0,)).permute((2, 0, 1)).flip((0,)).reshape((8, 5)),
+        lambda y: y[::-1].T[::-1].reshape(8, 5),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_outputs_lie_in_memory_as_they_are_looked_at(name: str) -> None:
     sheet, array = Sheet(), NUMBERS.reshape(4, 10)
     step, columns = steps(1, 10), sheet.memory(array).permute((1, 0))
     following = state(1, 0, (4,), dtypes.int32) + columns.index(step)
     walked = scan(1, step, [full(dtypes.int32, 0, (4,))], [following], [following])
-    slot = sheet.output(result(walked, 1).permute((1, 0)))
+    look, expected = VIEWS[name]
+    slot = sheet.output(look(result(walked, 1)))
     assert len(sheet.schedule(WIDE).steps) == 1
-    assert np.array_equal(sheet.run(WIDE)[slot], array.cumsum(1))
+    assert np.array_equal(sheet.run(WIDE, VERIFIED)[slot], expected(array.cumsum(1).T))
 
 
-def test_what_is_reshaped_is_kept_where_it_is_stored() -> None:
+def test_an_output_that_is_looked_at_in_two_ways_is_kept_step_by_step() -> None:
     sheet, step = Sheet(), steps(1, 10)
-    following = state(1, 0, (), dtypes.int32) + sheet.memory(NUMBERS[:10]).index(step)
-    walked = scan(1, step, [const(dtypes.int32, 0)], [following], [following])
-    slot = sheet.output(result(walked, 1).reshape((5, 2)))
-    assert len(sheet.schedule(WIDE).steps) == 1
-    assert sheet.run(WIDE)[slot].ravel().tolist() == NUMBERS[:10].cumsum().tolist()
+    columns = sheet.memory(NUMBERS.reshape(4, 10)).permute((1, 0))
+    following = state(1, 0, (4,), dtypes.int32) + columns.index(step)
+    walked = scan(1, step, [full(dtypes.int32, 0, (4,))], [following], [following])
+    sums = result(walked, 1)
+    slot = sheet.output(sums.permute((1, 0)) * 2 + sums.reshape((4, 10)))
+    expected = NUMBERS.reshape(4, 10).cumsum(1)
+    found = sheet.run(WIDE, VERIFIED)[slot]
+    assert np.array_equal(found, expected * 2 + expected.T.reshape(4, 10))
+
+
+def test_axes_of_one_element_and_results_of_nobody_keep_no_state_in_memory() -> None:
+    sheet, step = Sheet(), steps(1, 8)
+    following = state(1, 0, (4,), dtypes.int32) + sheet.memory(NUMBERS[:32].reshape(8, 4)).index(
+        step
+    )
+    outputs = [following.reshape((1, 4, 1)), step.cast(dtypes.int32)]
+    walked = scan(1, step, [full(dtypes.int32, 0, (4,))], [following], outputs)
+    slot = sheet.output(result(walked, 1))
+    ((_, kernel),) = Generator().kernels(sheet.graph, {"cpu": WIDE}, VERIFIED)
+    assert any(node.op is Op.REGISTER for node in toposort((kernel,)))
+    found = sheet.run(WIDE, VERIFIED)[slot]
+    assert np.array_equal(found.reshape(8, 4), NUMBERS[:32].reshape(8, 4).cumsum(0))
 
 
 @pytest.mark.parametrize("columns", [256, 1100])

@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tiny_codegen.kernels.fuse import Work, is_free, is_stored, work_of
+from tiny_codegen.kernels.layouts import Layouts
 from tiny_codegen.kernels.memory_versions import (
     MEMORY,
     TRANSPARENT,
     MemoryVersions,
     direct_stores,
-    made_by,
-    orders_of,
     whole_stores,
 )
 from tiny_codegen.kernels.places import Place
@@ -23,7 +22,6 @@ from tiny_codegen.kernels.views import (
     ZERO,
     Indices,
     elements_of,
-    flat_offset,
     source_position,
 )
 from tiny_ir import (
@@ -75,9 +73,9 @@ class FindPlaces:
         )
         self._devices = devices_of(nodes)
         self._stores = [node for node in nodes if node.op is Op.STORE]
-        self._orders = orders_of(nodes)
-        self._whole = whole_stores(self._stores, self.versions, self._orders)
-        self._direct = direct_stores(nodes, self._stores, self._orders)
+        self._layouts = Layouts.of(nodes)
+        self._whole = whole_stores(self._stores, self.versions, self._layouts)
+        self._direct = direct_stores(nodes, self._stores, self._layouts)
         self._ranges_of: dict[UOp, tuple[UOp, ...]] = {}
         self._recurrences: dict[UOp, Recurrence] = {}
         self._calls: set[UOp] = set()
@@ -98,7 +96,7 @@ class FindPlaces:
             view, value = store.src[0], store.src[1]
             if 0 in view.shape:
                 continue
-            made = made_by(value, self._orders)
+            made = self._layouts.made_by(value)
             if self._direct.get(made) is store:
                 self._need(made, Place(store, (), TRUE, ()))
                 continue
@@ -112,7 +110,8 @@ class FindPlaces:
             if node in self._carried and node.op in _NEVER_CARRIED:
                 raise not_carried(node)
             if node.op in (Op.LOOP, Op.SCAN):
-                self._recurrences[node] = Recurrence.of(node, self._new_ranges)
+                asked = {get.arg for get in self.nodes if get.op is Op.GET and get.src[0] is node}
+                self._recurrences[node] = Recurrence.of(node, asked, self._new_ranges)
                 needs = self._recurrences[node].places()
             elif node.op is Op.CALL:
                 self._calls.add(node)
@@ -167,12 +166,6 @@ class FindPlaces:
         elements = max(1, elements)
         self.temporaries.append(Temporary(slot, dtype, elements, device))
         return make(Op.PARAM, dtype, (), ParamArg(slot, elements, device))
-
-    def _offset(self, node: UOp, indices: Indices) -> UOp:
-        """Where in the memory of a node an element lies."""
-        order = self._orders.get(node, range(len(indices)))
-        shape = tuple([node.shape[axis] for axis in order])
-        return flat_offset([indices[axis] for axis in order], shape)
 
     def _store(self, node: UOp) -> None:
         device = self._device_of(node)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from tiny_codegen.kernels.kernel import Version, slot_of
+from tiny_codegen.kernels.layouts import Layouts
 from tiny_ir import MOVEMENT, Op, ParamArg, UOp, make
 
 MEMORY = (Op.PARAM, Op.AFTER)
@@ -74,40 +75,9 @@ class MemoryVersions:
         return known
 
 
-Orders = Mapping[UOp, tuple[int, ...]]
-
-
-def orders_of(nodes: Sequence[UOp]) -> dict[UOp, tuple[int, ...]]:
-    """What recurrences store at each step, where it is kept with its axes in another order.
-
-    Whoever reads such a result does so through one and the same PERMUTE: what a recurrence along
-    the last axis stores at each step then lies beside what it stored before.
-    """
-    orders: dict[UOp, tuple[int, ...]] = {}
-    others: set[UOp] = set()
-    for node in nodes:
-        for source in node.src:
-            if source.op is not Op.GET or not _is_output(source):
-                continue
-            if node.op is not Op.PERMUTE or orders.setdefault(source, node.arg) != node.arg:
-                others.add(source)
-    return {node: order for node, order in orders.items() if node not in others}
-
-
-def _is_output(get: UOp) -> bool:
-    made = get.src[0]
-    return made.op is Op.SCAN and get.arg >= made.arg.states
-
-
-def made_by(value: UOp, orders: Orders) -> UOp:
-    """The node in whose memory a value lies as it is."""
-    while value.op is Op.RESHAPE:
-        value = value.src[0]
-    kept = value.op is Op.PERMUTE and value.src[0] in orders
-    return value.src[0] if kept else value
-
-
-def whole_stores(stores: Sequence[UOp], versions: MemoryVersions, orders: Orders) -> dict[UOp, UOp]:
+def whole_stores(
+    stores: Sequence[UOp], versions: MemoryVersions, layouts: Layouts
+) -> dict[UOp, UOp]:
     """Values that one STORE writes, as they are, over the whole of a slot."""
     count: dict[UOp, int] = {}
     for store in stores:
@@ -118,14 +88,14 @@ def whole_stores(stores: Sequence[UOp], versions: MemoryVersions, orders: Orders
         view, value = store.src
         while view.op is Op.RESHAPE:
             view = view.src[0]
-        if made_by(value, orders).op in _MADE_IN_STEPS:
+        if layouts.made_by(value).op in _MADE_IN_STEPS:
             continue  # these have memory of their own, which the STORE copies
         if view.op is Op.PARAM and count[view] == 1 and value.shape == store.src[0].shape:
             whole.setdefault(value, store)
     return whole
 
 
-def direct_stores(nodes: Sequence[UOp], stores: Sequence[UOp], orders: Orders) -> dict[UOp, UOp]:
+def direct_stores(nodes: Sequence[UOp], stores: Sequence[UOp], layouts: Layouts) -> dict[UOp, UOp]:
     """Values that have memory of their own, and can have that of their STORE instead.
 
     Their kernels write in several steps. So nothing may read the slot as it was before, and the
@@ -138,7 +108,7 @@ def direct_stores(nodes: Sequence[UOp], stores: Sequence[UOp], orders: Orders) -
     direct: dict[UOp, UOp] = {}
     for store in stores:
         view, value = store.src
-        made = made_by(value, orders)
+        made = layouts.made_by(value)
         if made.op not in _MADE_IN_STEPS or value.shape != view.shape or 0 in view.shape:
             continue
         while view.op is Op.RESHAPE:

@@ -133,16 +133,14 @@ class _BuildKernels(FindPlaces):
         }
         device = self._device_of(node)
 
-        orders = {
-            get.arg: order
-            for get, order in self._orders.items()
-            if get.op is Op.GET and get.src[0] is node
+        layouts = {
+            get.arg: layout for get, layout in self._layouts.of_node.items() if get.src[0] is node
         }
 
         def new_memory(dtype: DType, elements: int) -> UOp:
             return self._new_memory(dtype, elements, device)
 
-        sink = kernel_of_steps(self._recurrences[node], results, orders, self._element, new_memory)
+        sink = kernel_of_steps(self._recurrences[node], results, layouts, self._element, new_memory)
         if sink is not None:
             slots = tuple(slot_of(memory) for memory in stored_to(toposort((sink,))))
             self._add(Kernel(sink, slots))
@@ -268,7 +266,7 @@ class _BuildKernels(FindPlaces):
                 continue
             held = self._memory.get(node)
             if held is not None:
-                offset = self._offset(node, place.indices)
+                offset = self._layouts.offset(node, place.indices)
                 built[key] = element_at(held, offset, place.valid)
                 stack.pop()
                 continue
@@ -345,7 +343,7 @@ class _BuildKernels(FindPlaces):
             buffer = self._recurrences[place.kernel].held[table.arg.position]
         else:
             buffer = self._memory.get(table) or self.versions.readable(table)
-        return address_of(buffer, self._offset(table, where), valid)
+        return address_of(buffer, self._layouts.offset(table, where), valid)
 
 
 def _places_of(arg: CallArg, memories: dict[int, UOp]) -> UOp:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from tiny_codegen.kernels.layouts import without_ones
 from tiny_codegen.kernels.places import Place
 from tiny_codegen.kernels.rows_apart import are_rows_apart, nodes_of_body
-from tiny_codegen.kernels.views import TRUE, flat_offset
+from tiny_codegen.kernels.views import TRUE, ZERO, flat_offset
 from tiny_ir import (
     ELEMENTWISE,
     AxisKind,
@@ -91,7 +92,7 @@ class Recurrence:
     Attributes:
         node: the LOOP or SCAN.
         states: what it carries.
-        outputs: what it stores at each step, each with the loops over its elements.
+        outputs: what it stores at each step, by number, each with the loops over its elements.
         goes_on: the bool under which the next step is taken, or None.
         is_pointwise: each element depends on the states at its own position only.
         apart: loops around the steps, over parts of the states that do not depend on each other.
@@ -100,22 +101,30 @@ class Recurrence:
 
     node: UOp
     states: tuple[State, ...]
-    outputs: tuple[tuple[UOp, tuple[UOp, ...]], ...]
+    outputs: dict[int, tuple[UOp, tuple[UOp, ...]]]
     goes_on: UOp | None
     is_pointwise: bool
     apart: tuple[UOp, ...]
     held: dict[int, UOp] = field(default_factory=dict)
 
     @staticmethod
-    def of(node: UOp, new_ranges: NewRanges) -> Recurrence:
-        """Divide the sources of a LOOP or SCAN and give its elements loops."""
+    def of(node: UOp, asked: Container[int], new_ranges: NewRanges) -> Recurrence:
+        """Divide the sources of a LOOP or SCAN and give its elements loops.
+
+        Args:
+            node: the LOOP or SCAN.
+            asked: the numbers of the results that somebody needs.
+            new_ranges: gives loops.
+        """
         arg: LoopArg = node.arg
         rest = node.src[1:]
         initial, following = rest[: arg.states], rest[arg.states : 2 * arg.states]
-        outputs = rest[2 * arg.states : 2 * arg.states + arg.outputs]
+        stored = rest[2 * arg.states : 2 * arg.states + arg.outputs]
+        outputs = {n: value for n, value in enumerate(stored, arg.states) if n in asked}
         goes_on = rest[-1] if arg.conditional else None
-        body = (*following, *outputs) if goes_on is None else (*following, *outputs, goes_on)
-        shapes = {value.shape for value in (*initial, *body)}
+        body = (*following, *outputs.values())
+        body = body if goes_on is None else (*body, goes_on)
+        shapes = {tuple(without_ones(value.shape)) for value in (*initial, *body)}
         is_pointwise = len(shapes) == 1 and _is_pointwise(body, arg.number)
         apart: tuple[UOp, ...] = ()
         if is_pointwise:
@@ -124,6 +133,9 @@ class Recurrence:
             apart = new_ranges(initial[0].shape[:1], AxisKind.LOOP)
 
         def ranges_of(value: UOp) -> tuple[UOp, ...]:
+            if is_pointwise:
+                loops = iter([one for one in apart if one.op is Op.RANGE])
+                return tuple([next(loops) if without_ones((n,)) else ZERO for n in value.shape])
             return (*apart, *new_ranges(value.shape[len(apart) :], AxisKind.LOOP))
 
         states = tuple(
@@ -138,7 +150,7 @@ class Recurrence:
             )
             for position, (start, after) in enumerate(zip(initial, following, strict=True))
         )
-        outs = tuple((value, ranges_of(value)) for value in outputs)
+        outs = {number: (value, ranges_of(value)) for number, value in outputs.items()}
         return Recurrence(node, states, outs, goes_on, is_pointwise, apart)
 
     @property
@@ -159,7 +171,7 @@ class Recurrence:
                 found.append((state.following, self.inside(state.ranges)))
             else:
                 found += self.places_of(state.update)
-        found += [(value, self.inside(ranges)) for value, ranges in self.outputs]
+        found += [(value, self.inside(ranges)) for value, ranges in self.outputs.values()]
         if self.goes_on is not None:
             found.append((self.goes_on, self.condition_place))
         return found
@@ -190,7 +202,7 @@ class Recurrence:
     @property
     def condition_place(self) -> Place:
         """The place of the condition."""
-        return self.inside(self.states[0].ranges if self.is_pointwise else ())
+        return self.inside(())
 
 
 def _update_of(
@@ -217,7 +229,10 @@ def _is_pointwise(body: Sequence[UOp], number: int) -> bool:
     for node in nodes_of_body(body, number):
         inside = [source for source in node.src if reaches.get(source)]
         reaches[node] = bool(inside) or (node.op is Op.STATE and node.arg.number == number)
-        if inside and node.op not in ELEMENTWISE and not _is_lookup(node, reaches):
+        if not inside or node.op in ELEMENTWISE or _is_lookup(node, reaches):
+            continue
+        same = node.op is Op.RESHAPE and without_ones(node.shape) == without_ones(inside[0].shape)
+        if not same:
             return False
     return True
 

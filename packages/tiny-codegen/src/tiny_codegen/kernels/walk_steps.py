@@ -22,6 +22,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tiny_codegen.buffers import memory_of
+from tiny_codegen.kernels.layouts import Layout, row_major
 from tiny_codegen.kernels.recurrence import Element, NewMemory, Recurrence, State, Update
 from tiny_codegen.kernels.views import TRUE, elements_of, flat_offset
 from tiny_ir import (
@@ -43,7 +44,7 @@ from tiny_ir import (
 def kernel_of_steps(
     recurrence: Recurrence,
     results: Mapping[int, UOp],
-    orders: Mapping[int, tuple[int, ...]],
+    layouts: Mapping[int, Layout],
     element: Element,
     new_memory: NewMemory,
 ) -> UOp | None:
@@ -52,11 +53,11 @@ def kernel_of_steps(
     Args:
         recurrence: what to compute.
         results: memory for final states, and after them for outputs, by their numbers.
-        orders: the axes of outputs that are not kept steps first, outermost first.
+        layouts: those of outputs that are not kept steps first.
         element: gives the expression of a node at a place.
         new_memory: gives memory for what nobody asks for but the kernel.
     """
-    walk = _Walk(recurrence, results, orders, element, new_memory)
+    walk = _Walk(recurrence, results, layouts, element, new_memory)
     effects = walk.with_registers() if recurrence.is_pointwise else walk.with_arrays()
     if not effects:
         return None
@@ -68,7 +69,7 @@ def kernel_of_steps(
 class _Walk:
     recurrence: Recurrence
     results: Mapping[int, UOp]
-    orders: Mapping[int, tuple[int, ...]]
+    layouts: Mapping[int, Layout]
     element: Element
     new_memory: NewMemory
     registers: int = field(default=0)
@@ -95,7 +96,7 @@ class _Walk:
         go, effects = self._condition(flag, starts)
         reads = (*loaded, *[effect.src[0].src[1] for effect in effects])
         for register, current, state in zip(held, loaded, states, strict=True):
-            following = self.element(state.following, recurrence.inside(ranges))
+            following = self.element(state.following, recurrence.inside(state.ranges))
             if go is not None:
                 following = go.where(following, current)
             # Every state is read before the first is written.
@@ -104,7 +105,7 @@ class _Walk:
         end = make(Op.END, None, (*effects, recurrence.step))
         finals = [
             self.results[state.position]
-            .index(flat_offset(ranges, state.shape))
+            .index(flat_offset(state.ranges, state.shape))
             .store(_loaded(register, end))
             for register, state in zip(held, states, strict=True)
             if state.position in self.results
@@ -243,14 +244,12 @@ class _Walk:
         count = recurrence.step.src[0]
         size = int(count.arg) if count.op is Op.CONST else count
         effects: list[UOp] = []
-        for number, (value, ranges) in enumerate(recurrence.outputs, len(recurrence.states)):
+        for number, (value, ranges) in recurrence.outputs.items():
             if number not in self.results or 0 in value.shape:
                 continue
             indices, shape = (recurrence.step, *ranges), (size, *value.shape)
-            order = self.orders.get(number, range(len(shape)))
-            offset = flat_offset(
-                [indices[axis] for axis in order], tuple([shape[axis] for axis in order])
-            )
+            layout = self.layouts.get(number) or row_major(len(shape))
+            offset = layout.offset(indices, shape)
             stored = (
                 self.results[number]
                 .index(offset)

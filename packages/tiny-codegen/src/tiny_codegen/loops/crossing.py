@@ -63,7 +63,7 @@ def _axis_beside(address: UOp, site: Site, axis: UOp, lanes: int) -> UOp | None:
         size = size_of_axis(other)
         if other is axis or other.arg.kind not in (AxisKind.LOOP, AxisKind.SERIAL):
             continue
-        if size is not None and size >= lanes and stride(address.src[1], other) == 1:
+        if size is not None and size >= lanes and stride(address.src[1], other) in (1, -1):
             return other
     return None
 

@@ -73,9 +73,13 @@ def _in(order: tuple[int, ...], rest: tuple[UOp, ...]) -> tuple[UOp, ...]:
 
 def _wide_store(store: UOp) -> UOp:
     found = lanes_of(store.src[0])
-    if found is None or found[1] != 1:
+    if found is None or found[1] not in (1, -1):
         return store
-    base, _, lanes = found
+    base, step, lanes = found
+    if step == -1:
+        order = tuple(reversed(range(lanes)))
+        address = address_of_lanes(store.src[0].src[0], base - (lanes - 1), lanes)
+        return make(Op.STORE, None, (address, *_in(order, store.src[1:])))
     return make(
         Op.STORE, None, (address_of_lanes(store.src[0].src[0], base, lanes), *store.src[1:])
     )
