@@ -7,7 +7,7 @@ import pytest
 
 from tiny_codegen.kernels import lay_operands
 from tiny_codegen.kernels.lay_operands import LAY_OPERANDS
-from tiny_ir import Op, UOp, rewrite, toposort
+from tiny_ir import Op, UOp, dtypes, rewrite, toposort
 
 from ..graphs import Sheet, matmul
 
@@ -39,6 +39,16 @@ def test_a_matrix_that_a_cache_holds_is_not() -> None:
 def test_a_matrix_that_is_used_a_few_times_is_not() -> None:
     left, right = memory(512, 512), memory(512, 16)
     assert copies_in(matmul(left.permute((1, 0)), right)) == 0
+
+
+def test_what_is_read_element_by_element_is_converted_once() -> None:
+    left = Sheet().memory(np.zeros((512, 512), np.float16)).cast(dtypes.float32)
+    assert copies_in(matmul(left, memory(512, 512))) == 1
+
+
+def test_what_lanes_read_is_converted_by_them() -> None:
+    right = Sheet().memory(np.zeros((512, 512), np.float16)).cast(dtypes.float32)
+    assert copies_in(matmul(memory(512, 512), right)) == 0
 
 
 def test_the_product_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:

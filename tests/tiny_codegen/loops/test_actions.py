@@ -26,10 +26,10 @@ from tiny_codegen.loops.actions import (
 from tiny_codegen.loops.legality import ActionError
 from tiny_codegen.loops.ranges import ranges_of
 from tiny_codegen.loops.steps import peel_steps, split_steps, unroll_steps, vectorize_steps
-from tiny_ir import AxisKind, Op, UOp, const, rebuild, toposort, verify
+from tiny_ir import AxisKind, Op, UOp, const, dtypes, rebuild, toposort, verify
 from tiny_plugin import ExtraStage, Launch, Options, Program, Schedule, Step, Target, replace
 
-from ..corpus import GRAPHS, sheet_of
+from ..corpus import GRAPHS, integers, sheet_of
 from ..graphs import PLAIN, SCALAR, Sheet, variable
 
 Draw = random.Random
@@ -368,6 +368,17 @@ def test_only_a_reduction_has_terms_that_change_nothing() -> None:
         mask(root, axes_of(root)[0], 4)
     with refuses("all full"):
         mask(root, axes_of(root, REDUCE)[0], 1)
+
+
+def test_a_copy_holds_what_each_element_is_converted_to() -> None:
+    def build(sheet: Sheet) -> None:
+        sheet.output(sheet.memory(integers(6, 8)).cast(dtypes.float32).reduce(Op.ADD, (1,)))
+
+    root = kernel_of(build)
+    (load,) = loads_of(root)
+    packed = pack(root, load, axes_of(root, REDUCE))
+    (copy,) = [node for node in toposort((packed,)) if node.op is Op.SCRATCH]
+    assert copy.dtype is dtypes.float32
 
 
 def test_a_copy_is_what_its_readers_ask_for() -> None:

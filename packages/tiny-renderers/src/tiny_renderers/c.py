@@ -9,6 +9,7 @@ from tiny_plugin import Program, Source, Target, boundary
 from tiny_renderers.c_words import (
     TYPES,
     Words,
+    conversion_definition,
     extreme_definition,
     memory_dtype_of,
     type_of,
@@ -172,6 +173,8 @@ class _Function(Walk):
         self.types[dtype] = self.types[source] = None
         if op in (Op.MAX, Op.MIN) and source.is_float:
             self.definitions[extreme_definition(op, source)] = None
+        if op is Op.CAST and self.words.converts_halves(source, dtype):
+            self.definitions[conversion_definition(source, dtype)] = None
         expression = self.words.expression_of(op, dtype, source, operands)
         if expression is None:
             raise unsupported_node(self.language, node)

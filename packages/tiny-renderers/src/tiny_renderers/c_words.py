@@ -132,6 +132,27 @@ def extreme_definition(op: Op, dtype: DType) -> str:
     )
 
 
+def conversion_name(source: DType, target: DType) -> str:
+    """The name of the function that converts between half and single precision."""
+    return f"{target.name}_of_{source.name}"
+
+
+def conversion_definition(source: DType, target: DType) -> str:
+    """A conversion by the instructions of F16C, which round to nearest even."""
+    head = f"static inline {type_of(target)} {conversion_name(source, target)}"
+    if source is dtypes.float16:
+        return (
+            f"{head}(float16 x) {{\n"
+            "    typedef short halves __attribute__((vector_size(16)));\n"
+            "    return __builtin_ia32_vcvtph2ps((halves){(short)x})[0];\n}\n"
+        )
+    return (
+        f"{head}(float32 x) {{\n"
+        "    typedef float singles __attribute__((vector_size(16)));\n"
+        "    return (float16)__builtin_ia32_vcvtps2ph((singles){x}, 0)[0];\n}\n"
+    )
+
+
 class Words:
     """What C calls the constants and ops of one target.
 
@@ -191,6 +212,11 @@ class Words:
             return f"{operands[0]} {_COMPARISONS[op]} {operands[1]}"
         return _of_bools(op, operands) if source.is_bool else _of_integers(op, source, operands)
 
+    def converts_halves(self, source: DType, target: DType) -> bool:
+        """Whether a conversion is from or to halves, which are bits in C."""
+        is_pair = {source, target} == {dtypes.float16, dtypes.float32}
+        return is_pair and dtypes.float16 not in self.computed
+
     def _of_floats(self, op: Op, dtype: DType, operands: Sequence[str]) -> str | None:
         kind = type_of(dtype)
         if op in _COMPARISONS:
@@ -212,6 +238,8 @@ class Words:
     def _cast(self, dtype: DType, source: DType, operand: str) -> str | None:
         if source is dtype:
             return operand
+        if self.converts_halves(source, dtype):
+            return f"{conversion_name(source, dtype)}({operand})"
         for one in (source, dtype):
             if one.is_float and one not in self.computed:
                 return None

@@ -144,6 +144,8 @@ class LlvmValues(Walk):
             zero = "zeroinitializer" if lanes else self.words.constant_of(source, 0)
             if word is not None:
                 return self.bind(f"{word} {kind} {value}, {zero}")
+        if {source, target} == {dtypes.float16, dtypes.float32}:
+            return self._of_halves(value, source, target, lanes)
         word = self.words.conversion_of(source, target)
         if word is None:
             raise unsupported("llvm", Op.CAST, (source,), target)
@@ -152,6 +154,16 @@ class LlvmValues(Walk):
             if word
             else value
         )
+
+    def _of_halves(self, value: str, source: DType, target: DType, lanes: int) -> str:
+        """A conversion between half and single precision; halves may be bits here."""
+        half = f"<{lanes} x half>" if lanes else "half"
+        first, last = self.words.type_of(source, lanes), self.words.type_of(target, lanes)
+        if source is dtypes.float16:
+            value = value if first == half else self.bind(f"bitcast {first} {value} to {half}")
+            return self.bind(f"fpext {half} {value} to {last}")
+        value = self.bind(f"fptrunc {first} {value} to {half}")
+        return value if last == half else self.bind(f"bitcast {half} {value} to {last}")
 
     def _bitcast(self, value: str, source: DType, target: DType, lanes: int) -> str:
         if source.is_bool or target.is_bool:

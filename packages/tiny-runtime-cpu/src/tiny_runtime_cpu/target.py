@@ -140,6 +140,8 @@ def host_target(driver: Driver) -> Target:
     supported |= pairs((*_LOGIC, *_ANY_DTYPE, Op.CAST), [dtypes.bool_])
     if machine == "aarch64" or "sse4.1" in found:
         supported |= pairs(_ROUNDINGS, floats)
+    if "f16c" in found:
+        supported |= pairs([Op.CAST], [dtypes.float16])
     if has_fma:
         supported |= pairs([Op.FMA], floats)
     supported |= pairs([Op.PREFETCH], _STORED)

@@ -5,7 +5,8 @@ after    REDUCE(MUL(a', b), axis 1; ADD)             a' is PERMUTE(CONTIGUOUS(PE
 
 A product with a transposed left matrix, as every gradient of a weight is, reads that matrix once
 for each block of columns. Steps as long as a power of two meet in few places of a cache: copying it
-once costs less than the first of those reads.
+once costs less than the first of those reads. So does converting once what is read one element at a
+time, and would be converted at each use: a wider copy is made of it.
 """
 
 from __future__ import annotations
@@ -47,17 +48,39 @@ def what_is_read_across_memory_is_laid_along(reduce: UOp) -> UOp | None:
     if any(not isinstance(size, int) for size in value.shape):
         return None
     for factor in value.src:
-        laid = _laid_along(factor, reduce)
+        laid = _laid_along(factor, reduce) or _converted_once(factor, reduce)
         if laid is not None:
             return substitute(reduce, {factor: laid})
     return None
 
 
-def _laid_along(factor: UOp, reduce: UOp) -> UOp | None:
-    """The factor over a copy of its memory; None where that gains nothing."""
+def _converted_once(factor: UOp, reduce: UOp) -> UOp | None:
+    """The factor over a wider copy of narrow memory; None where lanes convert it."""
+    chain = _views_of(factor)
+    wide = chain[-1]
+    if wide.op is not Op.CAST or wide.src[0].dtype.nbytes >= wide.dtype.nbytes:
+        return None
+    elements = elements_of(wide.shape)
+    if not wide.dtype.is_float or elements_of(factor.shape) < MUCH_USED * elements:
+        return None
+    steps = _steps_of(chain, factor)
+    last = max(at for at in range(len(steps)) if at not in reduce.arg.axes)
+    if elements * wide.dtype.nbytes < LONG_NBYTES or steps[last]:
+        return None
+    return substitute(factor, {wide: make(Op.CONTIGUOUS, None, (wide,))})
+
+
+def _views_of(factor: UOp) -> list[UOp]:
+    """The factor, what it is a view of, and so on."""
     chain = [factor]
     while chain[-1].op in (Op.RESHAPE, Op.EXPAND, Op.PERMUTE):
         chain.append(chain[-1].src[0])
+    return chain
+
+
+def _laid_along(factor: UOp, reduce: UOp) -> UOp | None:
+    """The factor over a copy of its memory; None where that gains nothing."""
+    chain = _views_of(factor)
     leaf = chain[-1]
     if leaf.op in ELEMENTWISE or leaf.op in MOVEMENT or leaf.op in (Op.CONST, Op.CONTIGUOUS):
         return None

@@ -165,7 +165,8 @@ def pack(root: UOp, load: UOp, axes: Sequence[UOp]) -> UOp:
     """Copy what a load touches along `axes` to fast memory, once, and read it from there.
 
     The copy stands inside the loops that the load depends on besides, and outside of all others, so
-    that those find it in a cache, in the order in which it is read, and without any guard.
+    that those find it in a cache, in the order in which it is read, and without any guard. Where
+    each element is converted before it is used, the copy holds what it is converted to.
 
     Args:
         root: the kernel.
@@ -174,6 +175,8 @@ def pack(root: UOp, load: UOp, axes: Sequence[UOp]) -> UOp:
     """
     known = {one: known_size(one) for one in axes}
     check_pack(root, load, axes)
+    users = [node for node in toposort((root,)) if load in node.src]
+    used = users[0] if len(users) == 1 and users[0].op is Op.CAST else load
     number = next_number(root)
     own = {
         one: make(Op.RANGE, None, one.src, RangeArg(number + at, _PACKED_KIND[one.arg.kind]))
@@ -181,10 +184,10 @@ def pack(root: UOp, load: UOp, axes: Sequence[UOp]) -> UOp:
     }
     scratches = [node.arg.number for node in toposort((root,)) if node.op is Op.SCRATCH]
     arg = ScratchArg(max(scratches, default=-1) + 1, prod(known.values()), "scratch")
-    scratch = make(Op.SCRATCH, load.dtype, (), arg)
-    copied = scratch.index(_row_major(own.values())).store(substitute(load, own))
+    scratch = make(Op.SCRATCH, used.dtype, (), arg)
+    copied = scratch.index(_row_major(own.values())).store(substitute(used, own))
     packed = scratch.after(copied.end(*own.values())).index(_row_major(axes))
-    return substitute(root, {load: packed})
+    return substitute(root, {used: packed})
 
 
 _PACKED_KIND = {
