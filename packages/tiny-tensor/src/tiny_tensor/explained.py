@@ -105,10 +105,11 @@ def _called(function: Callable[..., object], self_type: type | None) -> str:
     return name if self_type is None or not name.startswith("__") else self_type.__name__
 
 
-def _values(given: typing.Any, kind: object) -> Iterator[object]:
-    if kind is inspect.Parameter.VAR_POSITIONAL:
+def _values(given: object, kind: object) -> Iterator[object]:
+    """What was given for a parameter: several arguments for one with stars."""
+    if kind is inspect.Parameter.VAR_POSITIONAL and isinstance(given, tuple):
         yield from given
-    elif kind is inspect.Parameter.VAR_KEYWORD:
+    elif kind is inspect.Parameter.VAR_KEYWORD and isinstance(given, dict):
         yield from given.values()
     else:
         yield given
