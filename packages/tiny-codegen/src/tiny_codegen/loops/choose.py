@@ -66,9 +66,16 @@ def _choose_lanes(root: UOp, target: Target, applied: list[str]) -> UOp:
     while (chosen := choose_lanes(root, target)) is not None:
         axis, lanes = chosen
         crossed = crossing_axis(root, sites_of(root), axis, lanes)
-        root = _vectorized(root, axis, lanes, applied)
-        if crossed is not None:
-            root = _copied_across(root, crossed, lanes, applied)
+        try:
+            done: list[str] = []
+            root = _vectorized(root, axis, lanes, done)
+            applied += done
+            if crossed is not None:
+                done = []
+                root = _copied_across(root, crossed, lanes, done)
+                applied += done
+        except ActionError:
+            break  # such as lanes that would all write one element
     return root
 
 
