@@ -67,7 +67,9 @@ class ComparisonMethods(BitMethods):
 
     def _truth_of(self, other: object) -> Self:
         number = number_of(other)
-        return self._wrap(other).ne(0) if number is None else self._wrap(number != 0)
+        if number is None:
+            return self._wrap(other).ne(0)
+        return self._apply(self._constant(number != 0, dtypes.bool_))
 
     def where(self, x: object, y: object) -> Self:
         """`x` where this is true, and `y` elsewhere.
