@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary, WeakSet, ref
 
 from tiny_ir import Op, ParamArg, UOp, make, substitute
 from tiny_tensor.kept import Held, Kept, Witness
-from tiny_tensor.needs import Reads, reached_from, reads_of, version_of
+from tiny_tensor.needs import Reads, reached_among, reads_of, version_of
 from tiny_tensor.storage import Version, buffer_below, is_in_memory, memory_below
 
 if TYPE_CHECKING:
@@ -239,11 +239,12 @@ class History:
                 if before in slot_of and storage.node in resolved:
                     whole = resolved[storage.node]
                     written[memory_below(whole) or whole] = slot_of[before]
+        inside: dict[UOp, list[UOp]] = {}
+        if versions:
+            roots = [result.node for result in results if result.reads.is_reached]
+            inside = reached_among(roots, list(versions))
         for result in results:
-            parts: tuple[ref[Version], ...] = ()
-            if versions and result.reads.is_reached:
-                inside = versions.keys() & reached_from(result.node)
-                parts = tuple([ref(versions[node]) for node in inside])
+            parts = tuple([ref(versions[node]) for node in inside.get(result.node, ())])
             self.add_result(result, run, held, written.get(result.node), parts)
 
     def add_copy(self, copy: UOp, buffer: UOp, node: UOp, session: Session) -> None:

@@ -6,7 +6,7 @@ A sum has the same gradient whatever was added; a product does not. So a gradien
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from tiny_ir import MOVEMENT, Op, UOp, is_same_size, product, toposort
 from tiny_plugin import record
@@ -122,6 +122,13 @@ def reached_from(value: UOp) -> set[UOp]:
                 seen.add(source)
                 stack.append(source)
     return seen
+
+
+def reached_among(roots: Sequence[UOp], nodes: Sequence[UOp]) -> dict[UOp, list[UOp]]:
+    """For each root, which of some nodes a gradient of it reaches."""
+    bits = {node: 1 << at for at, node in enumerate(nodes)}
+    flow = _flow(toposort(roots), bits)
+    return {root: [node for node in nodes if flow[root] & bits[node]] for root in roots}
 
 
 def _passes(node: UOp) -> bool:
