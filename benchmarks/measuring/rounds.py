@@ -29,7 +29,7 @@ class Pace(NamedTuple):
     """
 
     rounds: int = 7
-    seconds: float = 0.05
+    seconds: float = 0.03
     most: int = 40
     patience: float = 1.0
     limit: float = 60.0

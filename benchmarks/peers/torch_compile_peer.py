@@ -10,7 +10,7 @@ from peers.torch_peer import Torch, torch
 from peers.torch_peer import make as make_torch
 from works.work import Arrays, Work
 
-LEFT_OUT = {"sort", "argsort", "cumsum", "eager_adds"}
+LEFT_OUT = {"matmul", "convolution", "attention", "sort", "argsort", "cumsum", "eager_adds"}
 """Its compiler hands these to the operations of torch itself."""
 
 
