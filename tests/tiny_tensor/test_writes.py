@@ -205,3 +205,26 @@ def test_nothing_is_no_value_to_write() -> None:
     with pytest.raises(ArgumentTypeError, match="None"):
         x.assign(None)
     assert x.tolist() == [1.0, 2.0]
+
+
+def test_a_view_keeps_what_its_box_is_computed_from() -> None:
+    x = Tensor([0.0, 1.0, 2.0, 3.0])
+    view = x.reshape(2, 2).permute(1, 0).contiguous().reshape(4)
+    x[1:3] = x[2:4]
+    later = x.flip(0) + 0.0
+    x.assign(view)  # from here on the view is in memory as soon as x is, and its box is not
+    assert x.tolist() == [0.0, 2.0, 1.0, 3.0]
+    assert later.tolist() == [3.0, 3.0, 2.0, 0.0]
+    assert view.tolist() == [0.0, 2.0, 1.0, 3.0]
+    view[0] = 7.0
+    assert (view.tolist(), x.tolist()) == ([7.0, 2.0, 1.0, 3.0], [0.0, 2.0, 1.0, 3.0])
+
+
+def test_a_write_through_a_view_reaches_its_own_box() -> None:
+    view = Tensor([[0.0, 2.0], [1.0, 3.0]]).permute(1, 0).contiguous().reshape(4)
+    other = Tensor([9.0] * 4)
+    other.assign(view)
+    # The view is known from what other was computed by, before its box is.
+    assert other.tolist() == view.tolist() == [0.0, 1.0, 2.0, 3.0]
+    view[0] = 7.0
+    assert (view.tolist(), other.tolist()) == ([7.0, 1.0, 2.0, 3.0], [0.0, 1.0, 2.0, 3.0])

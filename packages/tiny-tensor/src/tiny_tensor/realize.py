@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -53,9 +53,7 @@ def compute(
         For each node that was computed, the view of memory that holds its elements.
     """
     # Tensor -> graph
-    done: dict[UOp, UOp] = {}
-    others = (session.finished.resolve(t.uop, done) for t in session.live_tensors())
-    pending = pending_of(wanted, others, session)
+    pending = pending_of(wanted, live_nodes(session), session)
     if pending is None:
         return {}
     canonical = canonical_of(pending.sink)
@@ -75,6 +73,18 @@ def compute(
     session.counters.compile_seconds += ready - start
     session.counters.run_seconds += perf_counter() - ready
     return pending.results
+
+
+def live_nodes(session: Session) -> Iterator[UOp]:
+    """What live tensors may be asked for, with what is finished replaced by memory.
+
+    That is each view, and the box it belongs to: a view may be in memory where its box is not, and
+    a later write through it reads the box.
+    """
+    done: dict[UOp, UOp] = {}
+    for tensor in session.live_tensors():
+        yield session.finished.resolve(tensor.uop, done)
+        yield session.finished.resolve(tensor._storage.newest(), done)
 
 
 def schedules_of(session: Session) -> ScheduleCache:

@@ -8,7 +8,7 @@ from tiny_ir import ArgumentError, JitError, UOp
 from tiny_plugin import Schedule, boundary
 from tiny_tensor.canonical import Canonical, canonical_of
 from tiny_tensor.pending import pending_of
-from tiny_tensor.realize import schedules_of
+from tiny_tensor.realize import live_nodes, schedules_of
 from tiny_tensor.session import current_session
 from tiny_tensor.tensor_core import TensorCore
 
@@ -98,6 +98,5 @@ class SchedulingMethods(TensorCore):
             )
         done: dict[UOp, UOp] = {}
         wanted = {session.finished.resolve(tensor.whole, done): tensor.device for tensor in tensors}
-        others = (session.finished.resolve(tensor.uop, done) for tensor in session.live_tensors())
-        pending = pending_of(wanted, others, session)
+        pending = pending_of(wanted, live_nodes(session), session)
         return None if pending is None else canonical_of(pending.sink)

@@ -272,9 +272,10 @@ class Session:
             return True
         done: dict[UOp, UOp] = {}
         nodes = [
-            self.finished.resolve(tensor.uop, done)
+            self.finished.resolve(node, done)
             for tensor in self.live_tensors()
             if tensor._storage is not storage
+            for node in (tensor.uop, tensor._storage.newest())
         ]
         return buffer in set(toposort(nodes))
 

@@ -32,7 +32,7 @@ from tiny_tensor.arrays import check_range, is_array, number_of
 from tiny_tensor.axes import resolved_axis
 from tiny_tensor.broadcast import broadcast, broadcast_shape
 from tiny_tensor.session import Session, current_session
-from tiny_tensor.storage import Storage, is_whole
+from tiny_tensor.storage import Storage, is_in_memory, is_whole
 
 Core = TypeVar("Core", bound="TensorCore")
 Scalar: TypeAlias = bool | int | float
@@ -109,7 +109,8 @@ class TensorCore:
         storage = self._storage
         storage.node = session.finished.resolve(storage.node, done)
         node = self.uop
-        if result is not None and node is not result:
+        # A view of memory is what a write through it writes: no other memory may stand for it.
+        if result is not None and node is not result and not is_in_memory(node):
             if node is not before:
                 session.finished.add(node, result)
             self._seen = (self._seen[0], node, result)
