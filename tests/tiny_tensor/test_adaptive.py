@@ -41,9 +41,9 @@ def test_nan_is_the_largest() -> None:
 
 def test_mistakes_are_named() -> None:
     x = Tensor.ones(2, 3)
-    for size in ((), (-1,), (1.5,)):
+    for size in ((), (-1,)):
         with pytest.raises(ArgumentError, match="output_size"):
-            x.adaptive_max_pool2d(size)  # type: ignore[arg-type]
+            x.adaptive_max_pool2d(size)
     with pytest.raises(ShapeError):
         x.adaptive_avg_pool2d((1, 1, 1))
     with pytest.raises(ShapeError):
