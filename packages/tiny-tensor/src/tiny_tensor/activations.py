@@ -220,8 +220,8 @@ class ActivationMethods(FunctionMethods):
         slope = weight._apply(weight.uop.reshape([weight.numel() if n == -1 else n for n in shape]))
         return self._composed(lambda x: (x < 0.0).where(x * slope, x))
 
-    def threshold(self, threshold: float, value: float) -> Self:
-        """The elements above a threshold, and `value` for all others.
+    def threshold(self, threshold: float, value: object) -> Self:
+        """The elements above a threshold, and `value`, a number or a tensor, for all others.
 
         Example:
             >>> from tiny_tensor import Tensor
