@@ -57,7 +57,7 @@ def claimed(target: Target) -> list[Case]:
         Case(Op.CAST, dtype, (source,), ((1,),))
         for source in STORED
         for dtype in STORED
-        if target.supports(Op.CAST, source) and target.supports(Op.CAST, dtype)
+        if target.converts(source, dtype)
     ]
 
 

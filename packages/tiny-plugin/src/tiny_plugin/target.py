@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from tiny_ir import DType, Op
+from tiny_ir import DType, Op, dtypes
 from tiny_plugin.records import record
 from tiny_plugin.typed import boundary
 
@@ -121,6 +121,16 @@ class Target:
         """Whether `op` works on `dtype`."""
         return (op, dtype) in self.supported
 
+    def converts(self, source: DType, dtype: DType) -> bool:
+        """Whether one CAST leads from `source` to `dtype`.
+
+        A float that it does not compute in is converted from and to float32 only.
+        """
+        if not (self.supports(Op.CAST, source) and self.supports(Op.CAST, dtype)):
+            return False
+        stored = [one for one in (source, dtype) if one.is_float and self.float_facts(one) is None]
+        return not stored or dtypes.float32 in (source, dtype)
+
     def stores(self, dtype: DType) -> bool:
         """Whether `dtype` can be loaded and stored."""
         return dtype in self.storage
@@ -178,13 +188,13 @@ def _pairs_text(items: frozenset[tuple[Op, DType]] | frozenset[DType]) -> str:
 
 
 @boundary
-def pairs(ops: Iterable[Op], dtypes: Iterable[DType]) -> frozenset[tuple[Op, DType]]:
-    """Every pair of one of `ops` and one of `dtypes`, the form `Target.supported` has.
+def pairs(ops: Iterable[Op], types: Iterable[DType]) -> frozenset[tuple[Op, DType]]:
+    """Every pair of one of `ops` and one of `types`, the form `Target.supported` has.
 
     Example:
         >>> from tiny_ir import Op, dtypes
         >>> len(pairs([Op.ADD, Op.MUL], [dtypes.int8, dtypes.int16, dtypes.int32]))
         6
     """
-    kept = tuple(dtypes)
+    kept = tuple(types)
     return frozenset((op, dtype) for op in ops for dtype in kept)

@@ -159,7 +159,7 @@ def casts_of(source: DType, target: Target) -> list[Case]:
     if not (target.supports(Op.CAST, source) and target.stores(source)):
         return cases
     for dtype in STORED:
-        if target.supports(Op.CAST, dtype) and target.stores(dtype):
+        if target.converts(source, dtype) and target.stores(dtype):
             values = tuple(v for v in specials(source) if _converts(v, source, dtype))
             cases.append(Case(Op.CAST, dtype, (source,), (values,)))
     return cases

@@ -128,7 +128,7 @@ class _Maker:
         op, dtype = self.source.choice(self.ops)
         x = self._any(dtype)
         if op is Op.CAST:
-            return self._converted(x, self.source.choice(self._castable()))
+            return self._converted(x, self.source.choice(self._castable(x.dtype)))
         if op is Op.BITCAST:
             fitting = [
                 other
@@ -151,8 +151,8 @@ class _Maker:
     def _small(self, x: UOp) -> UOp:
         return x & _SMALL
 
-    def _castable(self) -> list[DType]:
-        return [dtype for dtype in self.known if self.target.supports(Op.CAST, dtype)]
+    def _castable(self, source: DType) -> list[DType]:
+        return [dtype for dtype in self.known if self.target.converts(source, dtype)]
 
     def _converted(self, x: UOp, dtype: DType) -> UOp:
         """A cast; a float is brought into the range of an integer first, with room for rounding."""
