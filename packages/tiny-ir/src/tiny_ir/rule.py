@@ -140,12 +140,8 @@ def _in_shape_of(root: UOp, result: UOp) -> UOp | None:
     return result if result.shape == root.shape else None
 
 
-def build_pattern(goal: Pattern, nodes: dict[str, UOp], dtype: DType) -> UOp:
-    """Build the node that a pattern describes, from the nodes that its names stand for."""
-    return _builder(goal)(nodes, dtype)
-
-
 def _builder(goal: Pattern) -> Callable[[dict[str, UOp], DType], UOp]:
+    """What builds the node that a pattern describes, from the nodes that its names stand for."""
     if goal.literal is not None:
         value = goal.literal
         return lambda nodes, dtype: const(dtype, value)

@@ -2,7 +2,7 @@
 
 from array import array
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 from weakref import finalize
 
 from tiny_runtime_cpu.driver import Block, Driver, Entry
@@ -28,23 +28,6 @@ if TYPE_CHECKING:
     Words = array[int]
 else:
     Words = array
-
-
-class Runner(Protocol):
-    """Something that runs jobs; a job is four words: function, arguments, chunks, flags."""
-
-    @property
-    def threads(self) -> int:
-        """How many threads may run chunks at the same time, the caller included."""
-        ...
-
-    def run(self, jobs: Words, parallel: bool) -> None:
-        """Run the jobs in order, each after the one before."""
-        ...
-
-    def close(self) -> None:
-        """End the threads."""
-        ...
 
 
 def job(function: int, arguments: int, chunks: int, parallel: bool) -> tuple[int, int, int, int]:
