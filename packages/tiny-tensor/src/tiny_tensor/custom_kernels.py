@@ -22,7 +22,6 @@ from tiny_ir import (
     UOp,
     const,
     dtypes,
-    is_same_shape,
     make,
     product,
     substitute,
@@ -30,7 +29,7 @@ from tiny_ir import (
     verify,
 )
 from tiny_plugin import Source, boundary
-from tiny_tensor.gradient.rule import zeros
+from tiny_tensor.gradient.custom import gradient_of_input
 from tiny_tensor.session import current_session
 from tiny_tensor.tensor_core import TensorCore
 
@@ -269,19 +268,7 @@ class _KernelRule:
                 why="each argument has one.",
                 fix="return a gradient for each; None where there is none.",
             )
-        return [_fitting(parts[slot], x) for slot, x in given.items()]
-
-
-def _fitting(part: TensorCore | None, x: UOp) -> UOp:
-    if part is None:
-        return zeros(x.shape, x)
-    if not is_same_shape(part.shape, x.shape):
-        raise ShapeError(
-            f"a gradient function returned {part.shape} for a tensor of shape {x.shape}.",
-            why="each element has a gradient.",
-            fix="sum or expand it to the shape of the tensor.",
-        )
-    return part.uop.cast(x.dtype)
+        return [gradient_of_input(parts[slot], x) for slot, x in given.items()]
 
 
 def _marked(value: UOp, inputs: tuple[UOp, ...], rule: _KernelRule) -> UOp:

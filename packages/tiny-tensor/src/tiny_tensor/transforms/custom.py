@@ -6,9 +6,9 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import wraps
 from typing import ParamSpec, TypeAlias
 
-from tiny_ir import ArgumentTypeError, GradientError, Op, ShapeError, UOp, is_same_shape, make
+from tiny_ir import ArgumentTypeError, GradientError, Op, UOp, make
 from tiny_plugin import boundary
-from tiny_tensor.gradient.rule import zeros
+from tiny_tensor.gradient.custom import gradient_of_input
 from tiny_tensor.session import current_session
 from tiny_tensor.tensor import Tensor
 
@@ -151,16 +151,4 @@ class _Rule:
                 why="each tensor among the arguments has one.",
                 fix="return a gradient for each; None where there is none.",
             )
-        return [_fitting(part, x) for part, x in zip(parts, inputs, strict=True)]
-
-
-def _fitting(part: Tensor | None, x: UOp) -> UOp:
-    if part is None:
-        return zeros(x.shape, x)
-    if not is_same_shape(part.shape, x.shape):
-        raise ShapeError(
-            f"a gradient function returned {part.shape} for a tensor of shape {x.shape}.",
-            why="each element has a gradient.",
-            fix="sum or expand it to the shape of the tensor.",
-        )
-    return part.uop.cast(x.dtype)
+        return [gradient_of_input(part, x) for part, x in zip(parts, inputs, strict=True)]
