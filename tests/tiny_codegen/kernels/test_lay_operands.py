@@ -46,6 +46,17 @@ def test_what_is_read_element_by_element_is_converted_once() -> None:
     assert copies_in(matmul(left, memory(512, 512))) == 1
 
 
+@pytest.mark.parametrize(("stride", "count"), [(1, 0), (2, 1)])
+def test_what_is_read_in_strides_gets_its_edges_once(stride: int, count: int) -> None:
+    windows = memory(16, 64, 64).pad(((0, 0), (1, 1), (1, 1))).window(1, 3, stride)
+    windows = windows.window(2, 3, stride)
+    _, height, width, _, _ = windows.shape
+    shape = (96, 16, height, width, 3, 3)
+    left = windows.reshape((1, *windows.shape)).expand(shape)
+    right = memory(96, 16, 3, 3).reshape((96, 16, 1, 1, 3, 3)).expand(shape)
+    assert copies_in((left * right).reduce(Op.ADD, (1, 4, 5))) == count
+
+
 def test_what_lanes_read_is_converted_by_them() -> None:
     right = Sheet().memory(np.zeros((512, 512), np.float16)).cast(dtypes.float32)
     assert copies_in(matmul(memory(512, 512), right)) == 0

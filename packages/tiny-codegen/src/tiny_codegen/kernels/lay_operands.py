@@ -48,7 +48,11 @@ def what_is_read_across_memory_is_laid_along(reduce: UOp) -> UOp | None:
     if any(not isinstance(size, int) for size in value.shape):
         return None
     for factor in value.src:
-        laid = _laid_along(factor, reduce) or _converted_once(factor, reduce)
+        laid = (
+            _laid_along(factor, reduce)
+            or _converted_once(factor, reduce)
+            or _padded_once(factor, reduce)
+        )
         if laid is not None:
             return substitute(reduce, {factor: laid})
     return None
@@ -70,10 +74,29 @@ def _converted_once(factor: UOp, reduce: UOp) -> UOp | None:
     return substitute(factor, {wide: make(Op.CONTIGUOUS, None, (wide,))})
 
 
-def _views_of(factor: UOp) -> list[UOp]:
+def _padded_once(factor: UOp, reduce: UOp) -> UOp | None:
+    """The factor over padded memory; None where lanes read it, and ask for its edges together."""
+    chain = _views_of(factor, _VIEWS | {Op.WINDOW})
+    padded = chain[-1]
+    if padded.op is not Op.PAD:
+        return None
+    elements = elements_of(padded.shape)
+    if elements_of(factor.shape) < MUCH_USED * elements:
+        return None
+    steps = _steps_of(chain, factor)
+    last = max(at for at in range(len(steps)) if at not in reduce.arg.axes)
+    if steps[last] in (0, 1) or elements * padded.dtype.nbytes < LONG_NBYTES:
+        return None
+    return substitute(factor, {padded: make(Op.CONTIGUOUS, None, (padded,))})
+
+
+_VIEWS = frozenset((Op.RESHAPE, Op.EXPAND, Op.PERMUTE))
+
+
+def _views_of(factor: UOp, views: frozenset[Op] = _VIEWS) -> list[UOp]:
     """The factor, what it is a view of, and so on."""
     chain = [factor]
-    while chain[-1].op in (Op.RESHAPE, Op.EXPAND, Op.PERMUTE):
+    while chain[-1].op in views:
         chain.append(chain[-1].src[0])
     return chain
 

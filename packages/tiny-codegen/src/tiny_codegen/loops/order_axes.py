@@ -27,7 +27,7 @@ LEVEL_COST = (1.0, 4.0, 16.0)
 
 SLOW_COST = 4.0
 """What a byte costs whose read is guarded, or gathered lane by lane."""
-READ_AGAIN = 8
+READ_AGAIN = 4
 """Reads of one packed copy from which on the copy costs less than it gains."""
 
 
