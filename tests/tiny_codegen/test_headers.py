@@ -23,7 +23,7 @@ FILES = {path.stem.replace("_", " "): path for path in ROOT.rglob("*.py")}
 # These are rules of tiny_ir, which are proved as laws.
 ELSEWHERE = {"simplify", "simplify gates", "simplify lanes"}
 # A header in words: what it takes to make the stage act would fill a page.
-IN_WORDS = {"lay operands", "skip rare work"}
+IN_WORDS = {"foresee writes", "lay operands", "skip rare work", "transpose blocks"}
 
 LACKING = {Op.FLOORDIV, Op.FLOORMOD, Op.POW, Op.EXP, Op.LOG, Op.SIN}
 MACHINE: Target = replace(
