@@ -168,6 +168,14 @@ def test_cheap_values_that_would_be_repeated_are_not() -> None:
     assert len(sheet.schedule().steps) == 1
 
 
+@pytest.mark.parametrize(("size", "count"), [(8, 1), (64, 2)])
+def test_of_two_products_in_a_sum_each_gets_the_tiles_it_needs(size: int, count: int) -> None:
+    sheet = Sheet()
+    a, b, c, d = (sheet.memory(np.zeros((size, size), np.float32)) for _ in range(4))
+    sheet.output(matmul(a, b) + matmul(c, d))
+    assert len(sheet.schedule().steps) == count
+
+
 def test_contiguous_makes_memory() -> None:
     sheet = Sheet()
     kept = make(Op.CONTIGUOUS, None, (sheet.memory(X) * 2,))

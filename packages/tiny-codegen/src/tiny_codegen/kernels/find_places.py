@@ -15,6 +15,7 @@ from tiny_codegen.kernels.memory_versions import (
     direct_stores,
     whole_stores,
 )
+from tiny_codegen.kernels.operands import uses_of_operands
 from tiny_codegen.kernels.places import Place
 from tiny_codegen.kernels.recurrence import Recurrence, carried_nodes
 from tiny_codegen.kernels.views import (
@@ -39,6 +40,8 @@ from tiny_ir import (
     size_node,
 )
 
+MUCH_USED = 16
+"""Uses of an element from which on a reduction is bound by arithmetic, not by memory."""
 _NEVER_CARRIED = (Op.LOOP, Op.SCAN, Op.SCATTER, Op.COPY, Op.CALL)
 TABLES = (*MEMORY, Op.CONST, Op.STATE)
 """What a gather reads from without memory of its own."""
@@ -79,6 +82,7 @@ class FindPlaces:
         self._ranges_of: dict[UOp, tuple[UOp, ...]] = {}
         self._recurrences: dict[UOp, Recurrence] = {}
         self._calls: set[UOp] = set()
+        self._contractions: dict[UOp, UOp] = {}  # a kernel -> the one it computes
         self._first_ranges: dict[tuple[UOp, int], tuple[UOp, ...]] = {}
         self._carried = carried_nodes(nodes)
 
@@ -134,6 +138,7 @@ class FindPlaces:
             return places
         is_forced = node in self._forced
         is_good = is_stored(node, places, work) or not (self._fuses or is_free(node))
+        is_good = is_good or self._is_second_contraction(node, places[0])
         if not is_forced and (node in self._carried or not is_good):
             return places
         if node in self._carried and node.op is not Op.CONTIGUOUS:
@@ -145,6 +150,12 @@ class FindPlaces:
             return []
         ranges = self._ranges_of[node] = self._new_ranges(node.shape, AxisKind.LOOP)
         return [Place(node, ranges, TRUE, ranges)]
+
+    def _is_second_contraction(self, node: UOp, place: Place) -> bool:
+        """Whether a kernel computes another reduction of much used operands: each has its tiles."""
+        if node.op is not Op.REDUCE or uses_of_operands(node.src[0]) < MUCH_USED:
+            return False
+        return self._contractions.setdefault(place.kernel, node) is not node
 
     def _need(self, node: UOp, place: Place) -> None:
         self._places[node][place] = None

@@ -12,8 +12,9 @@ cache holds: each part of them is read from memory once, and used while it is in
 
 from __future__ import annotations
 
+from tiny_codegen.kernels.operands import operands_of, uses_of_operands
 from tiny_codegen.kernels.views import elements_of
-from tiny_ir import ELEMENTWISE, MOVEMENT, Op, RuleSet, UOp, node, rule
+from tiny_ir import Op, RuleSet, UOp, node, rule
 
 FEW_ELEMENTS = 128
 """Results below this many leave workers idle."""
@@ -56,10 +57,8 @@ def reduction_of_much_that_is_used_often_is_cut_in_parts(reduce: UOp) -> UOp | N
     size = value.shape[axis]
     if terms < 2 * TERMS_A_RESULT or not isinstance(size, int):
         return None
-    operands = _operands_of(value)
-    used = elements_of(value.shape) // max(1, sum(elements_of(x.shape) for x in operands))
-    nbytes = sum(elements_of(x.shape) * x.dtype.nbytes for x in operands)
-    if used < MUCH_USED or nbytes <= 2 * CACHED_NBYTES:
+    nbytes = sum(elements_of(x.shape) * x.dtype.nbytes for x in operands_of(value))
+    if uses_of_operands(value) < MUCH_USED or nbytes <= 2 * CACHED_NBYTES:
         return None
     most = min(size, terms // TERMS_A_RESULT)
     wanted = -(-nbytes // CACHED_NBYTES)
@@ -77,25 +76,6 @@ def _in_parts(reduce: UOp, axis: int, parts: int) -> UOp:
     short = value.reshape(shape).reduce(reduce.arg.op, sorted((axis + 1, *inner)))
     kept = [at for at in range(len(shape)) if at == axis or at not in (axis + 1, *inner)]
     return short.reduce(reduce.arg.op, (kept.index(axis),))
-
-
-def _operands_of(value: UOp) -> list[UOp]:
-    """What a value is computed from, element by element and through views."""
-    found: dict[UOp, None] = {}
-    seen: set[UOp] = set()
-    stack = [value]
-    while stack:
-        at = stack.pop()
-        if at in seen or at.op is Op.CONST:
-            continue
-        seen.add(at)
-        if at.op in ELEMENTWISE:
-            stack += at.src
-        elif at.op in MOVEMENT:
-            stack.append(at.src[0])
-        else:
-            found[at] = None
-    return list(found)
 
 
 SPLIT_REDUCE = RuleSet(
