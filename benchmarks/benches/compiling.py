@@ -78,9 +78,9 @@ class Start(NamedTuple):
 def compiling(run: Run) -> Iterator[Row]:
     """Imports, first results of new processes, first calls of networks."""
     rounds = 1 if run.pace.is_quick else ROUNDS
-    for start in starts(run):
-        if run.wants(start.what):
-            yield from _rows(start, run, rounds)
+    with tempfile.TemporaryDirectory() as bytecode:
+        for start in filter(lambda start: run.wants(start.what), starts(run)):
+            yield from _rows(start, run, rounds, bytecode)
 
 
 def starts(run: Run) -> Iterator[Start]:
@@ -117,22 +117,21 @@ def starts(run: Run) -> Iterator[Start]:
         )
 
 
-def _rows(start: Start, run: Run, rounds: int) -> Iterator[Row]:
+def _rows(start: Start, run: Run, rounds: int, bytecode: str) -> Iterator[Row]:
     cold = {name: Times([]) for name in start.commands}
     warm = {OURS: Times([])}
-    with tempfile.TemporaryDirectory() as bytecode:
-        if not run.pace.is_quick:
-            for name in start.commands:  # leaves the bytecode of everything it imports
-                _seconds(start, name, run, bytecode, bytecode)
-        for turn in range(rounds):
-            for name, so_far in cold.items():
-                if so_far.failed or (turn and so_far.wall[-1] > PATIENCE):
-                    continue
-                with tempfile.TemporaryDirectory() as cache:
-                    cold[name] = so_far.with_turn(_seconds(start, name, run, bytecode, cache))
-                    if name == OURS:
-                        got = _seconds(start, name, run, bytecode, cache)
-                        warm[OURS] = warm[OURS].with_turn(got)
+    if not run.pace.is_quick:
+        for name in start.commands if start.cold is None else (OURS,):
+            _seconds(start, name, run, bytecode, bytecode)  # leaves bytecode of what it imports
+    for turn in range(rounds):
+        for name, so_far in cold.items():
+            if so_far.failed or (turn and so_far.wall[-1] > PATIENCE):
+                continue
+            with tempfile.TemporaryDirectory() as cache:
+                cold[name] = so_far.with_turn(_seconds(start, name, run, bytecode, cache))
+                if name == OURS:
+                    got = _seconds(start, name, run, bytecode, cache)
+                    warm[OURS] = warm[OURS].with_turn(got)
     found = {name: times for name, times in cold.items() if not _is_absent(times)}
     if start.cold is None:
         yield Row(start.what, found, start.warm, rivals=start.rivals)
