@@ -228,7 +228,7 @@ class History:
         versions: dict[UOp, Version] = {}
         if any(result.reads.is_reached for result in results):
             slot_of = {buffer: slot for slot, buffer in enumerate(canonical.buffers)}
-            for tensor in session.live_tensors():
+            for tensor in session.unsettled_tensors():
                 storage = tensor._storage
                 if not tensor.dtype.is_float or is_in_memory(storage.node):
                     continue

@@ -121,7 +121,8 @@ def settle(pending: Pending, session: Session) -> None:
     for node, result in pending.results.items():
         session.finished.add(node, result)
     done: dict[UOp, UOp] = {}
-    for tensor in session.live_tensors():
+    # What is in memory stays there, but for the BUFFERs that a newer version has now.
+    for tensor in session.live_tensors() if pending.moved else session.unsettled_tensors():
         tensor.settle(session, done)
 
 

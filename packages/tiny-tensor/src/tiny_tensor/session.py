@@ -343,6 +343,11 @@ class Session:
 
         live[identity] = ref(tensor, forget)
 
+    def unsettled_tensors(self) -> list[TensorCore]:
+        """Those live tensors that have not been found in memory since they were written."""
+        found = (reference() for reference in list(self._live.values()))
+        return [t for t in found if t is not None and t._storage.node is not t._settled]
+
     def live_tensors(self) -> Iterator[TensorCore]:
         """Every tensor that somebody still holds."""
         for reference in list(self._live.values()):

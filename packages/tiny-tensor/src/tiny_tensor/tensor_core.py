@@ -42,12 +42,14 @@ Operand: TypeAlias = Union["TensorCore", Scalar]
 class TensorCore:
     """A node of the graph, the device it lives on, and the box it shares with its views."""
 
-    __slots__ = ("__weakref__", "_device", "_seen", "_storage", "grad", "is_param")
+    __slots__ = ("__weakref__", "_device", "_seen", "_settled", "_storage", "grad", "is_param")
 
     _storage: Storage
     _seen: tuple[UOp, UOp, UOp | None]
     """A version of the box, this tensor as a view of it, and the memory that holds its elements
     where it was computed by itself: replaced together, in one step."""
+    _settled: UOp | None
+    """What the box held when it and this view were found in memory: nothing is left to compute."""
     _device: str
     grad: Self | None
     is_param: bool
@@ -56,6 +58,7 @@ class TensorCore:
         """Fill a new tensor: `node` is the newest version of the box, or a view of it."""
         self._storage = storage
         self._seen = (storage.newest(), node, None)
+        self._settled = None
         self._device = device
         self.grad = None
         self.is_param = False
@@ -114,6 +117,7 @@ class TensorCore:
             if node is not before:
                 session.finished.add(node, result)
             self._seen = (self._seen[0], node, result)
+        self._settled = storage.node if is_in_memory(storage.node) and is_in_memory(node) else None
 
     @property
     def shape(self) -> Shape:
