@@ -32,7 +32,7 @@ class Pace(NamedTuple):
     seconds: float = 0.03
     most: int = 40
     patience: float = 1.0
-    limit: float = 60.0
+    limit: float = 150.0
     is_quick: bool = False
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -26,6 +27,9 @@ MOST_CALLS = 100
 WARM_UP = 2
 """Calls before the first that is timed."""
 
+FOLDERS = re.compile(r"(?<![\w.])/(?:[^\s/'\"]+/)+")
+"""Of a path from the root: what is kept of a run does not say where it ran."""
+
 Order = dict[str, Any]
 Answer = dict[str, Any]
 
@@ -33,7 +37,8 @@ Answer = dict[str, Any]
 def failure(error: Exception) -> Answer:
     """What the table says of an exception."""
     lines = str(error).splitlines() or [""]
-    return {"failed": f"{type(error).__name__}: {lines[0][:160]}"}
+    said = FOLDERS.sub("", lines[0])[:160]
+    return {"failed": f"{type(error).__name__}: {said}"}
 
 
 class Worker:

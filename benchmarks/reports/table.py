@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections import defaultdict
 from collections.abc import Sequence
@@ -52,6 +53,7 @@ def summary(rows: Sequence[Row]) -> list[str]:
                 said += f" (target {GROUP_TARGETS[group]:g}), greatest {max(ratios):.2f}"
                 said += f" (target {GREATEST:g})"
             lines.append(f"{said}.")
+    lines += _growths(rows)
     failed: dict[tuple[str, str], list[str]] = defaultdict(list)
     for row in rows:
         for name, times in row.times.items():
@@ -60,6 +62,18 @@ def summary(rows: Sequence[Row]) -> list[str]:
     for (name, reason), names in failed.items():
         where = names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
         lines.append(f"{where}: {name} {reason}")
+    return lines
+
+
+def _growths(rows: Sequence[Row]) -> list[str]:
+    """How our time grows between the last two sizes of each group."""
+    lines = []
+    for group in dict.fromkeys(row.group for row in rows if row.size):
+        points = [(r.size, r.ours.least) for r in rows if r.group == group and r.ours]
+        if len(points) > 1:
+            (small, before), (large, after) = points[-2:]
+            power = math.log(after / before) / math.log(large / small)
+            lines.append(f"{group}: from n = {small:,} to {large:,} time grows like n^{power:.2f}.")
     return lines
 
 

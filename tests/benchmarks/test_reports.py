@@ -57,6 +57,11 @@ def test_a_group_says_its_median_and_its_greatest_ratio() -> None:
     ]
 
 
+def test_growth_is_said_as_a_power_of_n() -> None:
+    rows = [row(str(n), n**2, n)._replace(group="matmul", size=n) for n in (2, 4)]
+    assert "matmul: from n = 2 to 4 time grows like n^2.00." in summary(rows)
+
+
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [

@@ -57,6 +57,11 @@ def test_what_a_peer_raises_is_said(tmp_path: Path) -> None:
     assert prepare(ValueError("no\nmore"), tmp_path / "x.npy") == {"failed": "ValueError: no"}
 
 
+def test_what_is_said_names_no_folders(tmp_path: Path) -> None:
+    error = OSError(f"no '{tmp_path / 'library.so'}' here")
+    assert prepare(error, tmp_path / "x.npy") == {"failed": "OSError: no 'library.so' here"}
+
+
 def test_what_a_peer_does_not_offer_is_absent(tmp_path: Path) -> None:
     assert prepare(None, tmp_path / "x.npy") == {"absent": True}
 
