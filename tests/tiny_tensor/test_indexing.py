@@ -191,6 +191,24 @@ def test_masks_read_and_write() -> None:
         x[Tensor([True, False])]
 
 
+def test_bools_and_masks_of_nothing_are_masks() -> None:
+    x, y = counted(3, 2)
+    assert same(x[True], y[True])
+    assert same(x[0, False], y[0, False])
+    none = np.zeros((0,), bool)
+    empty, array = counted(2, 0, 3)
+    assert same(empty[:, none], array[:, none])
+    empty[:, none] = 7
+    x[True] = 5
+    y[True] = 5
+    assert same(x, y)
+
+
+def test_an_ellipsis_for_no_axis_parts_tensors() -> None:
+    x, y = counted(2, 3, 4)
+    assert same(x[:, [0, 1], ..., [2, 3]], y[:, [0, 1], ..., [2, 3]])
+
+
 def test_values_go_where_a_mask_is_true_in_order() -> None:
     x, y = counted(3, 4, 2)
     masks: list[Array] = [y[..., 0] % 3 == 0, y[:, 0, 0] > 5]

@@ -83,8 +83,8 @@ class IndexingMethods(GatheringMethods):
         """Take a part.
 
         Args:
-            key: integers, slices, None, an ellipsis, tensors or lists of integers, masks; or a
-                tuple of these. A position in a tensor that is out of range reads 0; negative ones
+            key: integers, slices, None, an ellipsis, bools, tensors or lists of integers, masks; or
+                a tuple of these. A position in a tensor that is out of range reads 0; negative ones
                 count from the end. A mask computes where it is true.
 
         Raises:
@@ -198,6 +198,8 @@ class IndexingMethods(GatheringMethods):
         for place, item in enumerate(items):
             named = f"axis {taken} of shape {self.shape}"
             taken += _axes_of(item)
+            if item is Ellipsis:
+                continue
             if is_advanced and isinstance(item, IndexingMethods | int | UOp):
                 at = at if places else axis
                 places.append(place)
@@ -223,7 +225,7 @@ class IndexingMethods(GatheringMethods):
         return Selection(node, tuple(axes), tuple(positions), at, lone)
 
     def _items(self, key: tuple[object, ...]) -> list[Item]:
-        """A key with an item for every axis, and no ellipsis; lists and arrays are tensors."""
+        """A key with an item for every axis; lists and arrays are tensors."""
         items = [self._item(item) for item in key]
         used = sum(_axes_of(item) for item in items)
         rank = self.ndim
@@ -241,19 +243,20 @@ class IndexingMethods(GatheringMethods):
                 fix="keep one of them.",
             )
         at = dots[0] if dots else len(items)
-        return [*items[:at], *[slice(None)] * (rank - used), *items[at + 1 :]]
+        # An ellipsis that stands for no axis still parts the tensors on its sides, as in NumPy.
+        between: list[Item] = (
+            [slice(None)] * (rank - used) if used < rank else [Ellipsis] * len(dots)
+        )
+        return [*items[:at], *between, *items[at + 1 :]]
 
     def _item(self, item: object) -> Item:
-        if item is None or item is Ellipsis or isinstance(item, slice | UOp):
+        if item is None or item is Ellipsis or isinstance(item, slice):
             return item
-        if isinstance(item, int):
-            if not isinstance(item, bool):
-                return item
-        elif isinstance(item, Integral):
-            return int(item)
-        if isinstance(item, list | tuple) or is_array(item):
+        if isinstance(item, Integral | UOp) and type(item) is not bool:
+            return item if isinstance(item, UOp) else int(item)
+        if isinstance(item, bool | list | tuple) or is_array(item):
             tensor = type(self)(item, device=self.device)  # type: ignore[call-arg]
-            item = tensor.cast("int32") if tensor.numel() == 0 else tensor
+            item = tensor.cast("int32") if tensor.numel() == 0 and tensor.dtype.is_float else tensor
         if isinstance(item, IndexingMethods):
             if item.dtype.is_float:
                 raise IndexingError(
