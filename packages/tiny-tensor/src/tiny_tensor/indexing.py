@@ -250,10 +250,13 @@ class IndexingMethods(GatheringMethods):
         return [*items[:at], *between, *items[at + 1 :]]
 
     def _item(self, item: object) -> Item:
-        if item is None or item is Ellipsis or isinstance(item, slice):
+        if item is None or item is Ellipsis or isinstance(item, slice | UOp):
             return item
-        if isinstance(item, Integral | UOp) and type(item) is not bool:
-            return item if isinstance(item, UOp) else int(item)
+        if isinstance(item, int):
+            if not isinstance(item, bool):
+                return item
+        elif isinstance(item, Integral):
+            return int(item)
         if isinstance(item, bool | list | tuple) or is_array(item):
             tensor = type(self)(item, device=self.device)  # type: ignore[call-arg]
             item = tensor.cast("int32") if tensor.numel() == 0 and tensor.dtype.is_float else tensor
