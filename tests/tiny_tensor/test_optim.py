@@ -255,3 +255,27 @@ def test_what_cannot_be_trained_is_refused(
 ) -> None:
     with pytest.raises(error):
         make()
+
+
+def test_a_step_computes_the_loss_that_it_was_made_of(session: Session) -> None:
+    layer, x = nn.Linear(3, 2), Tensor([[1.0, 2.0, 3.0]]).realize()
+    optimizer = SGD([layer.weight, layer.bias], lr=0.1)
+    loss = (layer(x) * layer(x)).sum()
+    expected = float(((x.numpy() @ layer.weight.numpy().T + layer.bias.numpy()) ** 2).sum())
+    loss.backward()
+    optimizer.step()
+    kernels = session.counters.kernels
+    assert loss.item() == pytest.approx(expected, rel=1e-6)
+    assert session.counters.kernels == kernels
+
+
+def test_a_step_leaves_alone_what_it_shares_nothing_with(session: Session) -> None:
+    layer, x = nn.Linear(3, 2), Tensor([[1.0, 2.0, 3.0]]).realize()
+    other = Tensor.ones(5, 3).realize() @ layer.weight.T
+    optimizer = SGD([layer.weight, layer.bias], lr=0.1)
+    before = layer.weight.numpy().copy()
+    layer(x).sum().backward()
+    optimizer.step()
+    kernels = session.counters.kernels
+    np.testing.assert_allclose(other.numpy(), np.ones((5, 3)) @ before.T, rtol=1e-6)
+    assert session.counters.kernels > kernels

@@ -13,6 +13,7 @@ from tiny_plugin import Memory
 from tiny_tensor.canonical import canonical_of
 from tiny_tensor.expectations import check
 from tiny_tensor.pending import Pending, pending_of
+from tiny_tensor.readers import readers_of_old_versions
 from tiny_tensor.schedule_cache import ScheduleCache
 from tiny_tensor.session import Session
 from tiny_tensor.sizes import concrete_shape
@@ -34,6 +35,7 @@ def realize(tensors: Sequence[TensorCore], session: Session) -> None:
         done: dict[UOp, UOp] = {}
         tensors = (*tensors, *session.expectations.tensors())
         wanted = {session.finished.resolve(tensor.whole, done): tensor.device for tensor in tensors}
+        wanted |= readers_of_old_versions(tensors, wanted, session)
         compute(wanted, session, done)
 
 
