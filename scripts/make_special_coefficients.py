@@ -11,7 +11,7 @@ from pathlib import Path
 
 import mpmath as mp
 
-TARGET = "packages/tiny-tensor/src/tiny_tensor/special_coefficients.py"
+TARGET = "packages/tiny-tensor/src/tiny_tensor/methods/special_coefficients.py"
 HEAD = '''"""Coefficients of Chebyshev series of special functions.
 
 Made by `scripts/make_special_coefficients.py` with mpmath; never edited by hand.

@@ -11,7 +11,7 @@ import pytest
 from tiny_ir import DeviceError, Op, RunError, UOp, make
 from tiny_plugin import Assembler, Binary, Offer, Program, Registry, Runtime, Target
 from tiny_tensor import Session, Tensor, jit
-from tiny_tensor.records import from_bytes, to_bytes
+from tiny_tensor.engine.records import from_bytes, to_bytes
 
 pytestmark = pytest.mark.usefixtures("session")
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tiny_plugin.settings import scan_folder
-from tiny_tensor.disk_cache import DiskCache
+from tiny_tensor.engine.disk_cache import DiskCache
 from tiny_tensor.settings import cache_folder
 
 KEY = "ab" * 32

@@ -11,13 +11,13 @@ import pytest
 from tiny_ir import ArgumentError, BufferArg, Op, UOp, VariableArg, const, dtypes, make
 from tiny_plugin import Offer, Schedule, Slot
 from tiny_tensor import Session
-from tiny_tensor.canonical import canonical_of
-from tiny_tensor.hazards import Dominators, with_safe_writes
-from tiny_tensor.launch_values import bound
-from tiny_tensor.plan import Plan
+from tiny_tensor.engine.canonical import canonical_of
+from tiny_tensor.engine.hazards import Dominators, with_safe_writes
+from tiny_tensor.engine.launch_values import bound
+from tiny_tensor.engine.plan import Plan
+from tiny_tensor.engine.versions import version_text
 from tiny_tensor.sizes import concrete_shape
 from tiny_tensor.storage import piece_of_memory
-from tiny_tensor.versions import version_text
 
 
 def buffer(identity: int, elements: int = 4) -> UOp:

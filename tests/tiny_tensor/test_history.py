@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tiny_ir import GradientError
 from tiny_tensor import Session, Tensor, jit, nn
-from tiny_tensor.history import KEPT_STEPS, KEPT_UPDATES
+from tiny_tensor.engine.history import KEPT_STEPS, KEPT_UPDATES
 
 pytestmark = pytest.mark.usefixtures("session")
 

@@ -8,9 +8,9 @@ import pytest
 
 from tiny_ir import GradientError, OutOfMemoryError
 from tiny_tensor import Session, Tensor, history, jit
-from tiny_tensor.history import KEPT_UPDATES
-from tiny_tensor.kept import Kept
-from tiny_tensor.memory import Allocation
+from tiny_tensor.engine.history import KEPT_UPDATES
+from tiny_tensor.engine.kept import Kept
+from tiny_tensor.engine.memory import Allocation
 
 pytestmark = pytest.mark.usefixtures("session")
 

@@ -8,7 +8,7 @@ import pytest
 
 from tiny_ir import OutOfMemoryError
 from tiny_plugin import Memory
-from tiny_tensor.memory import ALIGNMENT, BLOCK, SMALL, Arena, size_class
+from tiny_tensor.engine.memory import ALIGNMENT, BLOCK, SMALL, Arena, size_class
 
 
 class Blocks:

@@ -14,7 +14,7 @@ import pytest
 
 from tiny_ir import Op, TinyError, dtypes
 from tiny_tensor import Tensor, kernel_axis
-from tiny_tensor.call_arguments import tensors_in
+from tiny_tensor.engine.call_arguments import tensors_in
 from tiny_tensor.transforms import hessian, jacrev, jvp, vmap
 
 pytestmark = pytest.mark.usefixtures("session")

@@ -20,7 +20,7 @@ from tiny_ir import (
     make,
 )
 from tiny_tensor import Tensor
-from tiny_tensor.scan import FIRST_STEP_NUMBER, Body, at_step, scan
+from tiny_tensor.methods.scan import FIRST_STEP_NUMBER, Body, at_step, scan
 
 pytestmark = pytest.mark.usefixtures("session")
 

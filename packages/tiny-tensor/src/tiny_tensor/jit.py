@@ -11,9 +11,9 @@ from weakref import WeakKeyDictionary
 
 from tiny_ir import ArgumentTypeError, JitError
 from tiny_plugin import boundary
-from tiny_tensor.call_arguments import CallArguments, Key, tensors_in
-from tiny_tensor.capture import Capture
-from tiny_tensor.recording import Recording
+from tiny_tensor.engine.call_arguments import CallArguments, Key, tensors_in
+from tiny_tensor.engine.capture import Capture
+from tiny_tensor.engine.recording import Recording
 from tiny_tensor.session import Session, current_session
 
 P = ParamSpec("P")

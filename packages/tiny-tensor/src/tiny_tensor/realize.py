@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from tiny_ir import Op, RunError, UOp, make
 from tiny_plugin import Memory
-from tiny_tensor.canonical import canonical_of
-from tiny_tensor.expectations import check
-from tiny_tensor.pending import Pending, pending_of
-from tiny_tensor.readers import readers_of_old_versions
-from tiny_tensor.schedule_cache import ScheduleCache
+from tiny_tensor.engine.canonical import canonical_of
+from tiny_tensor.engine.expectations import check
+from tiny_tensor.engine.pending import Pending, pending_of
+from tiny_tensor.engine.readers import readers_of_old_versions
+from tiny_tensor.engine.schedule_cache import ScheduleCache
 from tiny_tensor.session import Session
 from tiny_tensor.sizes import concrete_shape
 from tiny_tensor.storage import piece_of_memory

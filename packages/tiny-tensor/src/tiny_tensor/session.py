@@ -32,20 +32,20 @@ from tiny_plugin import (
     boundary,
 )
 from tiny_tensor import settings
-from tiny_tensor.counters import Counters
 from tiny_tensor.custom_gradients import CustomGradients
-from tiny_tensor.expectations import Expectations
-from tiny_tensor.finished import Finished
-from tiny_tensor.history import History
-from tiny_tensor.launch_values import bound
-from tiny_tensor.memory import Allocation, Arena
-from tiny_tensor.random_stream import RandomStream
+from tiny_tensor.engine.counters import Counters
+from tiny_tensor.engine.expectations import Expectations
+from tiny_tensor.engine.finished import Finished
+from tiny_tensor.engine.history import History
+from tiny_tensor.engine.launch_values import bound
+from tiny_tensor.engine.memory import Allocation, Arena
+from tiny_tensor.engine.random_stream import RandomStream
+from tiny_tensor.engine.toolchain import Toolchain
 from tiny_tensor.storage import Storage, most
-from tiny_tensor.toolchain import Toolchain
 
 if TYPE_CHECKING:
-    from tiny_tensor.capture import Tracing
-    from tiny_tensor.schedule_cache import ScheduleCache
+    from tiny_tensor.engine.capture import Tracing
+    from tiny_tensor.engine.schedule_cache import ScheduleCache
     from tiny_tensor.tensor_core import TensorCore
 
 

@@ -23,8 +23,6 @@ from tiny_ir import (
     make,
 )
 from tiny_plugin import boundary
-from tiny_tensor.adaptive import AdaptiveMethods
-from tiny_tensor.arranging import ArrangingMethods
 from tiny_tensor.arrays import (
     Array,
     Nested,
@@ -38,32 +36,34 @@ from tiny_tensor.arrays import (
     to_nested,
     to_numpy,
 )
-from tiny_tensor.attention import AttentionMethods
-from tiny_tensor.bags import BagMethods
 from tiny_tensor.broadcast import broadcast
-from tiny_tensor.combinations import CombinationMethods
-from tiny_tensor.creation import constant, symbolic
-from tiny_tensor.custom_kernels import KernelMethods
-from tiny_tensor.decompositions import DecompositionMethods
-from tiny_tensor.describing import DescribingMethods
-from tiny_tensor.distributions import DistributionMethods
 from tiny_tensor.downloads import DownloadMethods
-from tiny_tensor.exchange import ExchangeMethods
+from tiny_tensor.engine.outside import mapped_file
+from tiny_tensor.engine.scheduling import SchedulingMethods
 from tiny_tensor.explained import explained_methods
-from tiny_tensor.fourier import FourierMethods
 from tiny_tensor.gradient import GradientMethods
-from tiny_tensor.hashing import HashingMethods
-from tiny_tensor.images import ImageMethods
-from tiny_tensor.likes import LikeMethods
-from tiny_tensor.margins import MarginMethods
-from tiny_tensor.outside import mapped_file
-from tiny_tensor.patches import PatchMethods
-from tiny_tensor.random_words import RandomWordMethods
+from tiny_tensor.methods.adaptive import AdaptiveMethods
+from tiny_tensor.methods.arranging import ArrangingMethods
+from tiny_tensor.methods.attention import AttentionMethods
+from tiny_tensor.methods.bags import BagMethods
+from tiny_tensor.methods.combinations import CombinationMethods
+from tiny_tensor.methods.creation import constant, symbolic
+from tiny_tensor.methods.custom_kernels import KernelMethods
+from tiny_tensor.methods.decompositions import DecompositionMethods
+from tiny_tensor.methods.describing import DescribingMethods
+from tiny_tensor.methods.distributions import DistributionMethods
+from tiny_tensor.methods.exchange import ExchangeMethods
+from tiny_tensor.methods.fourier import FourierMethods
+from tiny_tensor.methods.hashing import HashingMethods
+from tiny_tensor.methods.images import ImageMethods
+from tiny_tensor.methods.likes import LikeMethods
+from tiny_tensor.methods.margins import MarginMethods
+from tiny_tensor.methods.patches import PatchMethods
+from tiny_tensor.methods.random_words import RandomWordMethods
+from tiny_tensor.methods.sampling import SamplingMethods
+from tiny_tensor.methods.sharding import ShardingMethods
 from tiny_tensor.realize import read_bytes, realize, upload
-from tiny_tensor.sampling import SamplingMethods
-from tiny_tensor.scheduling import SchedulingMethods
 from tiny_tensor.session import current_session
-from tiny_tensor.sharding import ShardingMethods
 from tiny_tensor.storage import Storage
 from tiny_tensor.tensor_core import concrete_dtype
 from tiny_tensor.training import TrainingMethods

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tiny_ir import ArgumentError, ArgumentTypeError, UOp
 from tiny_plugin import boundary
 from tiny_tensor.choices import whole_number
-from tiny_tensor.launch_values import bound
+from tiny_tensor.engine.launch_values import bound
 
 
 @boundary

@@ -8,7 +8,7 @@ from typing import SupportsIndex, TypeAlias
 
 from tiny_ir import ArgumentError, ArgumentTypeError, DType, Size, UOp
 from tiny_tensor.arrays import array_bytes, is_array
-from tiny_tensor.exchange import DLPackSource
+from tiny_tensor.methods.exchange import DLPackSource
 from tiny_tensor.tensor import Tensor
 
 Scalar: TypeAlias = bool | int | float

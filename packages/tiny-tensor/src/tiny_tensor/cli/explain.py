@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from tiny_ir import ArgumentError, UOp, dtypes
 from tiny_plugin import CodeGenerator, Program, Renderer, StageReport, Target
 from tiny_tensor import nn
-from tiny_tensor.canonical import canonical_of
-from tiny_tensor.pending import pending_of
+from tiny_tensor.engine.canonical import canonical_of
+from tiny_tensor.engine.pending import pending_of
 from tiny_tensor.session import Session
 from tiny_tensor.tensor import Tensor
 

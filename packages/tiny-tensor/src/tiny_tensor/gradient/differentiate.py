@@ -15,7 +15,7 @@ from tiny_tensor.gradient.movement import MOVEMENT_GRADIENTS
 from tiny_tensor.gradient.recurrence import recurrence
 from tiny_tensor.gradient.reductions import reduction
 from tiny_tensor.gradient.rule import GradientRule, Pairs, fitted
-from tiny_tensor.scan import RECURRENCES
+from tiny_tensor.methods.scan import RECURRENCES
 
 GRADIENTS: Mapping[Op, GradientRule] = MappingProxyType(
     {

@@ -7,9 +7,9 @@ from typing import Self
 
 from tiny_ir import GradientError, Op, ShapeError, UOp, is_same_shape, make
 from tiny_plugin import boundary
+from tiny_tensor.engine.origins import Origins
 from tiny_tensor.gradient.differentiate import gradients_of
 from tiny_tensor.gradient.rule import zeros
-from tiny_tensor.origins import Origins
 from tiny_tensor.session import current_session
 from tiny_tensor.tensor_core import TensorCore
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tiny_ir import UOp, const, dtypes
 from tiny_tensor.gradient.rule import spread
-from tiny_tensor.scan import at_step, scan
+from tiny_tensor.methods.scan import at_step, scan
 
 
 def products_of_others(x: UOp) -> UOp:

@@ -27,7 +27,7 @@ from tiny_ir import (
 )
 from tiny_plugin import record
 from tiny_tensor.gradient.rule import Pairs, zeros
-from tiny_tensor.scan import at_step, carried_nodes, scan, unused_number
+from tiny_tensor.methods.scan import at_step, carried_nodes, scan, unused_number
 
 PASSED = (Op.RESHAPE, Op.EXPAND, Op.PERMUTE)
 """Movement of what a body reads whole is differentiated inside of it, where less is summed."""

@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 from tiny_ir import DType, DTypeError, FileFormatError, ShapeError, dtypes
 from tiny_plugin import boundary
+from tiny_tensor.engine.outside import reinterpreted
 from tiny_tensor.explained import explained
-from tiny_tensor.outside import reinterpreted
 from tiny_tensor.session import current_session
 from tiny_tensor.sizes import concrete_size
 from tiny_tensor.tensor import Tensor

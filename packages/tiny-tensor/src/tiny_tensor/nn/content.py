@@ -8,9 +8,9 @@ import tempfile
 
 from tiny_ir import FileFormatError, StateError, dtypes
 from tiny_plugin import boundary
+from tiny_tensor.engine.outside import FileName
 from tiny_tensor.explained import explained
-from tiny_tensor.hashing import BLOCK_NBYTES, CHUNK_NBYTES, HASH_NBYTES
-from tiny_tensor.outside import FileName
+from tiny_tensor.methods.hashing import BLOCK_NBYTES, CHUNK_NBYTES, HASH_NBYTES
 from tiny_tensor.tensor import Tensor
 
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from tiny_ir import ArgumentError
 from tiny_plugin import boundary
 from tiny_tensor.explained import explained_methods
+from tiny_tensor.methods.windows import padding_for, sides
 from tiny_tensor.nn.parameters import checked_size, uniform
 from tiny_tensor.tensor import Tensor
-from tiny_tensor.windows import padding_for, sides
 
 Sizes = int | Sequence[int]
 Padding = int | Sequence[int] | str

@@ -9,9 +9,9 @@ from typing import TypeAlias
 from tiny_ir import FileFormatError, dtypes
 from tiny_plugin import boundary
 from tiny_tensor.driver import gunzipped
+from tiny_tensor.engine.outside import FileName
 from tiny_tensor.explained import explained
 from tiny_tensor.nn.archives import bytes_of, tar_extract
-from tiny_tensor.outside import FileName
 from tiny_tensor.sizes import concrete_size
 from tiny_tensor.tensor import Tensor
 

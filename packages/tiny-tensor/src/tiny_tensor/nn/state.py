@@ -15,6 +15,7 @@ from safetensors import SafetensorError, TensorSpec, deserialize, safe_open, ser
 
 from tiny_ir import DType, FileFormatError, ShapeError, StateError, dtypes
 from tiny_plugin import boundary
+from tiny_tensor.engine.outside import FileName
 from tiny_tensor.explained import explained
 from tiny_tensor.jit import Jitted
 from tiny_tensor.nn.archives import (
@@ -29,7 +30,6 @@ from tiny_tensor.nn.content import fs_load, fs_store
 from tiny_tensor.nn.driver import progress_bar
 from tiny_tensor.nn.gguf import gguf_load
 from tiny_tensor.nn.torch_files import torch_load
-from tiny_tensor.outside import FileName
 from tiny_tensor.realize import realize as realize_all
 from tiny_tensor.session import Session, current_session
 from tiny_tensor.tensor import Tensor

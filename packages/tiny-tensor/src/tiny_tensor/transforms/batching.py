@@ -25,7 +25,7 @@ from tiny_ir import (
     toposort,
 )
 from tiny_tensor.gradient.rule import sum_over, zeros
-from tiny_tensor.scan import RECURRENCES
+from tiny_tensor.methods.scan import RECURRENCES
 from tiny_tensor.session import current_session
 from tiny_tensor.transforms.walking import body_of
 from tiny_tensor.transforms.writes import as_value

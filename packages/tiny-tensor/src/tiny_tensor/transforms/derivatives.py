@@ -7,9 +7,9 @@ from typing import TypeVar, cast
 
 from tiny_ir import ArgumentError, GradientError, ShapeError, is_same_shape, substitute
 from tiny_plugin import boundary
-from tiny_tensor.call_arguments import tensors_in, with_leaves
+from tiny_tensor.engine.call_arguments import tensors_in, with_leaves
+from tiny_tensor.engine.origins import Origins
 from tiny_tensor.gradient.rule import zeros
-from tiny_tensor.origins import Origins
 from tiny_tensor.session import current_session
 from tiny_tensor.tensor import Tensor
 from tiny_tensor.transforms.forward import Forward

@@ -14,7 +14,7 @@ from tiny_ir import ELEMENTWISE, MOVEMENT, GradientError, LoopArg, Op, StateArg,
 from tiny_tensor.gradient.custom import no_gradient_of_call
 from tiny_tensor.gradient.differentiate import GRADIENTS, Origin, gradients_of, no_origin
 from tiny_tensor.gradient.rule import spread, sum_over, zeros
-from tiny_tensor.scan import RECURRENCES
+from tiny_tensor.methods.scan import RECURRENCES
 from tiny_tensor.session import current_session
 from tiny_tensor.storage import over
 from tiny_tensor.transforms.walking import body_of, sources_first

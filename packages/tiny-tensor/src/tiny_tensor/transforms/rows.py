@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from tiny_ir import ArgumentError, AxisError, JitError, ShapeError, Size, UOp, toposort
 from tiny_plugin import boundary
 from tiny_tensor.axes import resolved_axis
-from tiny_tensor.call_arguments import Place, tensors_in, with_leaves
-from tiny_tensor.launch_values import bound
+from tiny_tensor.engine.call_arguments import Place, tensors_in, with_leaves
+from tiny_tensor.engine.launch_values import bound
 from tiny_tensor.session import Session, current_session
 from tiny_tensor.tensor_core import TensorCore
 from tiny_tensor.transforms.batching import batched, repeated, stand_in

@@ -1,0 +1,1 @@
+"""The rooms of Tensor: its methods, by kind."""
