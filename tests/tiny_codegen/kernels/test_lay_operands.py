@@ -62,6 +62,16 @@ def test_what_lanes_read_is_converted_by_them() -> None:
     assert copies_in(matmul(memory(512, 512), right)) == 0
 
 
+@pytest.mark.parametrize("size", [0, 1024])
+def test_what_is_reduced_whole_stays(size: int) -> None:
+    """No axis is left that lanes could take."""
+    narrow = Sheet().memory(np.zeros((min(size, 1),), np.float16)).cast(dtypes.float32)
+    wide = narrow.expand((size,))
+    assert copies_in((wide * wide).reduce(Op.ADD, (0,))) == 0
+    edges = memory(1, 1).pad(((0, 1), (0, 0))).expand((2, size))
+    assert copies_in((edges * edges).reduce(Op.ADD, (0, 1))) == 0
+
+
 def test_the_product_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lay_operands, "MUCH_USED", 2)
     monkeypatch.setattr(lay_operands, "LONG_NBYTES", 2)

@@ -67,9 +67,7 @@ def _converted_once(factor: UOp, reduce: UOp) -> UOp | None:
     elements = elements_of(wide.shape)
     if not wide.dtype.is_float or elements_of(factor.shape) < MUCH_USED * elements:
         return None
-    steps = _steps_of(chain, factor)
-    last = max(at for at in range(len(steps)) if at not in reduce.arg.axes)
-    if elements * wide.dtype.nbytes < LONG_NBYTES or steps[last]:
+    if elements * wide.dtype.nbytes < LONG_NBYTES or _step_of_lanes(chain, factor, reduce) != 0:
         return None
     return substitute(factor, {wide: make(Op.CONTIGUOUS, None, (wide,))})
 
@@ -83,11 +81,19 @@ def _padded_once(factor: UOp, reduce: UOp) -> UOp | None:
     elements = elements_of(padded.shape)
     if elements_of(factor.shape) < MUCH_USED * elements:
         return None
-    steps = _steps_of(chain, factor)
-    last = max(at for at in range(len(steps)) if at not in reduce.arg.axes)
-    if steps[last] in (0, 1) or elements * padded.dtype.nbytes < LONG_NBYTES:
+    if elements * padded.dtype.nbytes < LONG_NBYTES:
+        return None
+    if _step_of_lanes(chain, factor, reduce) in (None, 0, 1):
         return None
     return substitute(factor, {padded: make(Op.CONTIGUOUS, None, (padded,))})
+
+
+def _step_of_lanes(chain: list[UOp], factor: UOp, reduce: UOp) -> int | None:
+    """The step of the last axis that stays; None where all are reduced."""
+    steps = _steps_of(chain, factor)
+    return next(
+        (steps[at] for at in reversed(range(len(steps))) if at not in reduce.arg.axes), None
+    )
 
 
 _VIEWS = frozenset((Op.RESHAPE, Op.EXPAND, Op.PERMUTE))
