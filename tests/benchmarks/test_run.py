@@ -14,8 +14,6 @@ RUN = Path(__file__).parents[2] / "benchmarks" / "run.py"
 CHOSEN = {
     "ops": "sum axis 0",
     "dispatch": "adds of 4 elements, replayed",
-    "llm": "float32",
-    "growth": "sum 1,024",
     "compile": "import",
 }
 """Of each kind a row or two: a test is no benchmark."""

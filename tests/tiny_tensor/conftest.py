@@ -10,12 +10,6 @@ import pytest
 from tiny_tensor import Session
 
 
-@pytest.fixture(scope="session")
-def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where kernels of this run are kept."""
-    return tmp_path_factory.mktemp("kernels")
-
-
 @pytest.fixture
 def session(cache_folder: Path) -> Iterator[Session]:
     """A new Session, current during the test."""

@@ -229,7 +229,6 @@ from scipy import integrate, special, stats
 from scipy.cluster import vq
 from sklearn import config_context
 from sklearn.decomposition import PCA
-from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import Ridge
 from sklearn.metrics import accuracy_score, mean_squared_error, r2_score
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
@@ -255,7 +254,6 @@ calls = [
     lambda x: StandardScaler().fit_transform(x),
     lambda x: Normalizer().fit_transform(x),
     lambda x: abs(PCA(2, svd_solver="full").fit_transform(x)),
-    lambda x: abs(LinearDiscriminantAnalysis().fit(x, x[:, 0] > 0).transform(x)),
     lambda x: special.rel_entr(abs(x), abs(x) + 1),
     lambda x: stats.directional_stats(x).mean_direction,
     lambda x: Ridge(solver="svd").fit(x, x[:, 0] * 2).coef_,

@@ -270,15 +270,15 @@ def rendered_as_c(seed: int) -> list[Array]:
 
 
 WAYS: dict[str, tuple[int, Callable[[int], list[Array]]]] = {
-    "realized at once": (8, realized_at_once),
-    "in another order": (8, realized_in_another_order),
-    "captured": (8, captured),
-    "without fusing": (8, within(Options(fuse=False))),
-    "without loop actions": (8, within(Options(optimize=False))),
+    "realized at once": (5, realized_at_once),
+    "in another order": (5, realized_in_another_order),
+    "captured": (5, captured),
+    "without fusing": (4, within(Options(fuse=False))),
+    "without loop actions": (5, within(Options(optimize=False))),
     "by one thread": (4, within(Options(threads=1))),
     "by four threads": (4, within(Options(threads=4))),
-    "interpreted": (8, interpreted),
-    "rendered as C": (3, rendered_as_c),
+    "interpreted": (5, interpreted),
+    "rendered as C": (2, rendered_as_c),
 }
 """How many programs, and how they are computed."""
 

@@ -24,16 +24,16 @@ def check_history(seed: int, target: Target, options: Options) -> None:
         )
 
 
-@pytest.mark.parametrize("first", range(0, 150, 50))
+@pytest.mark.parametrize("first", range(0, 90, 30))
 def test_histories_of_reads_and_writes_equal_numpy(first: int) -> None:
-    for seed in range(first, first + 50):
+    for seed in range(first, first + 30):
         check_history(seed, SCALAR, PLAIN)
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_histories_equal_numpy_on_every_target(name: str) -> None:
     first = 1000 * (1 + list(TARGETS).index(name))
-    for seed in range(first, first + 20):
+    for seed in range(first, first + 12):
         check_history(seed, TARGETS[name], VERIFIED)
 
 

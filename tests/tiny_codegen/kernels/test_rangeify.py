@@ -27,19 +27,19 @@ def check_chain(
 
 @pytest.mark.parametrize("first", range(0, 300, 100))
 def test_chains_of_movement_equal_numpy(first: int) -> None:
-    for seed in range(first, first + 100):
+    for seed in range(first, first + 60):
         check_chain(seed, chains.MOVEMENT, SCALAR, PLAIN)
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_chains_with_folds_and_reductions_equal_numpy(name: str) -> None:
     first = 1000 * (1 + list(TARGETS).index(name))
-    for seed in range(first, first + 40):
+    for seed in range(first, first + 25):
         check_chain(seed, chains.ANYTHING, TARGETS[name], VERIFIED)
 
 
 @pytest.mark.parametrize("name", TARGETS)
 def test_chains_through_memory_equal_numpy(name: str) -> None:
     first = 10_000 * (1 + list(TARGETS).index(name))
-    for seed in range(first, first + 40):
+    for seed in range(first, first + 25):
         check_chain(seed, chains.WITH_MEMORY, TARGETS[name], VERIFIED)

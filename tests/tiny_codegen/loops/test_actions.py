@@ -152,7 +152,7 @@ def check_actions(name: str, seed: object, target: Target = SCALAR) -> None:
 
 @pytest.mark.parametrize("name", GRAPHS)
 def test_any_legal_sequence_of_actions_computes_the_same(name: str) -> None:
-    for seed in range(8):
+    for seed in range(5):
         check_actions(name, (name, seed))
 
 
