@@ -7,7 +7,8 @@ import hashlib
 import pytest
 
 from tiny_ir import ArgumentError, DTypeError, ShapeError
-from tiny_tensor import Tensor, hashing
+from tiny_tensor import Tensor
+from tiny_tensor.methods import hashing
 
 pytestmark = pytest.mark.usefixtures("session")
 

@@ -7,7 +7,8 @@ import gc
 import pytest
 
 from tiny_ir import GradientError, OutOfMemoryError
-from tiny_tensor import Session, Tensor, history, jit
+from tiny_tensor import Session, Tensor, jit
+from tiny_tensor.engine import history
 from tiny_tensor.engine.history import KEPT_UPDATES
 from tiny_tensor.engine.kept import Kept
 from tiny_tensor.engine.memory import Allocation
