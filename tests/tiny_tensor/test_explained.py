@@ -56,6 +56,18 @@ def calls_with_something_odd(name: str) -> list[Callable[[], object]]:
     return calls
 
 
+def test_numpy_scalars_are_taken_where_numbers_are() -> None:
+    number: Any = np.int64
+    one, x = number(1), Tensor([[1, 2, 3]])
+    assert x.roll(one, one).tolist() == [[3, 1, 2]]
+    assert x.pad((one, number(0))).shape == (1, 4)
+    assert Tensor.arange(one, number(3)).tolist() == [1, 2]
+    assert [part.shape for part in x.split([one, number(2)], dim=one)] == [(1, 1), (1, 2)]
+    assert LayerNorm(number(3)).weight is not None
+    with pytest.raises(ArgumentError, match="7"):
+        x.topk(number(7))
+
+
 def test_no_method_fails_with_an_error_of_pythons_own() -> None:
     assert len(METHODS) > 300
     raw = []

@@ -1,7 +1,8 @@
 """An error of Python's own becomes one about the argument that is not of its type.
 
 Arguments are not compared with their annotations before a call: that would cost time in each (see
-TYPED=1 for it). Only where a call has failed are they looked at, to say which of them is wrong.
+TYPED=1 for it). Only where a call has failed are they looked at, to say which of them is wrong; or
+to call again with Python numbers, where some are NumPy's.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Literal, ParamSpec, TypeVar, Union, get_args, get_origin
+from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from tiny_ir import ArgumentTypeError, Size, TinyError, UOp
 from tiny_tensor.arrays import number_of
@@ -43,6 +44,8 @@ def explained(
 ) -> Callable[Parameters, Result]:
     """A function that says which argument is wrong, where Python's error would not.
 
+    A NumPy scalar is taken where a Python number is.
+
     Args:
         function: what to wrap.
         self_type: what `Self` means in its annotations.
@@ -63,15 +66,31 @@ def explained(
     def call(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         try:
             return function(*args, **kwargs)
-        except TinyError:
-            raise
-        except RAW as error:
-            trouble = wrong_argument(function, args, kwargs, self_type)
-            if trouble is None:
-                raise
-            raise trouble from error
+        except (TinyError, *RAW) as error:
+            given, named = _without_numpy(args), _without_numpy(kwargs)
+            if given is args and named is kwargs:
+                if isinstance(error, TinyError):
+                    raise
+                trouble = wrong_argument(function, args, kwargs, self_type)
+                if trouble is None:
+                    raise
+                raise trouble from error
+        return call(*given, **named)
 
     return call
+
+
+def _without_numpy(value: object) -> Any:
+    """A value with Python numbers for the NumPy scalars in it; the very same without any."""
+    if isinstance(value, dict):
+        named = {name: _without_numpy(part) for name, part in value.items()}
+        return value if all(named[name] is part for name, part in value.items()) else named
+    if isinstance(value, tuple | list) and type(value) in (tuple, list):
+        parts = [_without_numpy(part) for part in value]
+        is_same = all(new is old for new, old in zip(parts, value, strict=True))
+        return value if is_same else type(value)(parts)
+    number = number_of(value)
+    return value if number is None else number
 
 
 def wrong_argument(
