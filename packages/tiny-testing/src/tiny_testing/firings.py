@@ -234,12 +234,14 @@ class FiringChecker:
 
     Attributes:
         most: how many firings of one rule are computed; those that cannot be do not count.
+        tries: how many are looked at, for that.
         samples: how many assignments of values each is checked with.
         seen: digests of the graphs that were looked at, for each rule.
         computed: how many of them had values on both sides, for each rule that fired.
     """
 
-    most: int = 100
+    most: int = 40
+    tries: int = 400
     samples: int = 4
     seen: dict[str, set[int]] = field(default_factory=dict)
     computed: dict[str, int] = field(default_factory=dict)
@@ -254,7 +256,7 @@ class FiringChecker:
             return
         seen = self.seen.setdefault(rule.name, set())
         digest = order_of(before)
-        if digest in seen:
+        if digest in seen or len(seen) >= self.tries:
             return
         seen.add(digest)
         try:
