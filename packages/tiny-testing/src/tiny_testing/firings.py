@@ -276,6 +276,9 @@ _OUTPUT = "tiny_firings"
 def checked_firings(pytestconfig: pytest.Config) -> Iterator[FiringChecker]:
     """Check what fires in every test of this session."""
     checker = FiringChecker()
+    if pytestconfig.option.no_firings:
+        yield checker
+        return
     with observing(checker):
         yield checker
     add_counts(pytestconfig.stash[_COMPUTED], checker.computed)
@@ -307,9 +310,14 @@ def never_computed(computed: Mapping[str, int], allowed: Iterable[str]) -> list[
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Offer the list of rules that have nothing to compute."""
+    """Offer the list of rules that have nothing to compute, and to compute none."""
     what = "rules whose firings have no values, one a line: `name: why`"
     parser.addini("firings_without_values", what, type="linelist")
+    parser.addoption(
+        "--no-firings",
+        action="store_true",
+        help="compute no firings of rules: another run of the same tests does",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
