@@ -12,11 +12,12 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin
+from typing import Literal, ParamSpec, TypeVar, Union, get_args, get_origin
 
 from tiny_ir import ArgumentTypeError, Size, TinyError, UOp
 from tiny_tensor.arrays import number_of
 
+Given = TypeVar("Given")
 Kind = TypeVar("Kind")
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
@@ -80,17 +81,18 @@ def explained(
     return call
 
 
-def _without_numpy(value: object) -> Any:
+def _without_numpy(value: Given) -> Given:
     """A value with Python numbers for the NumPy scalars in it; the very same without any."""
     if isinstance(value, dict):
         named = {name: _without_numpy(part) for name, part in value.items()}
-        return value if all(named[name] is part for name, part in value.items()) else named
+        is_same = all(named[name] is part for name, part in value.items())
+        return value if is_same else typing.cast(Given, named)
     if isinstance(value, tuple | list) and type(value) in (tuple, list):
         parts = [_without_numpy(part) for part in value]
         is_same = all(new is old for new, old in zip(parts, value, strict=True))
-        return value if is_same else type(value)(parts)
+        return value if is_same else typing.cast(Given, type(value)(parts))
     number = number_of(value)
-    return value if number is None else number
+    return value if number is None else typing.cast(Given, number)
 
 
 def wrong_argument(

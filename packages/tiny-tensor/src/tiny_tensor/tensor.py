@@ -62,6 +62,7 @@ from tiny_tensor.methods.patches import PatchMethods
 from tiny_tensor.methods.random_words import RandomWordMethods
 from tiny_tensor.methods.sampling import SamplingMethods
 from tiny_tensor.methods.sharding import ShardingMethods
+from tiny_tensor.methods.synonyms import SynonymMethods
 from tiny_tensor.realize import read_bytes, realize, upload
 from tiny_tensor.session import current_session
 from tiny_tensor.storage import Storage
@@ -73,6 +74,7 @@ from tiny_tensor.training import TrainingMethods
 @boundary
 class Tensor(
     MarginMethods,
+    SynonymMethods,
     DecompositionMethods,
     FourierMethods,
     BagMethods,
