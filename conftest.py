@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tiny_plugin import Registry
+
 pytest_plugins = ("tiny_testing.firings",)  # each firing of each rule is checked by values
 
 ROOT = Path(__file__).parent
@@ -59,6 +61,12 @@ def cache_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
     folder = base / "kernels"
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder
+
+
+@pytest.fixture(scope="session")
+def plugins() -> Registry:
+    """The plugins that the Sessions of tests share: what is opened holds no data of theirs."""
+    return Registry()
 
 
 @pytest.fixture

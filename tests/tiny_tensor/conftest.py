@@ -1,4 +1,4 @@
-"""A Session of its own for each test, with one cache of kernels for all of them."""
+"""A Session of its own for each test, with one cache of kernels, and plugins opened once."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tiny_plugin import Registry
 from tiny_tensor import Session
 
 
 @pytest.fixture
-def session(cache_folder: Path) -> Iterator[Session]:
+def session(plugins: Registry, cache_folder: Path) -> Iterator[Session]:
     """A new Session, current during the test."""
-    with Session(cache_folder=str(cache_folder)) as opened:
+    with Session(plugins, cache_folder=str(cache_folder)) as opened:
         yield opened

@@ -763,7 +763,7 @@ def test_eigenvectors(x: Any) -> None:
     assert (vectors.mT @ vectors).allclose(Tensor.eye(3, dtype="float64"), atol=1e-12)
 
 
-@pytest.mark.parametrize("shape", [(4, 3), (3, 4)])
+@pytest.mark.parametrize("shape", [(4, 3)])
 @CHEAP
 @given(data=st.data())
 def test_factors(shape: tuple[int, int], data: st.DataObject) -> None:

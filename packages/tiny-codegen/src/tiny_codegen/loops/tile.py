@@ -22,7 +22,7 @@ PANEL_SHARE = 0.75
 """The part of a core's own cache that an operand may fill and still be found there again."""
 FAR_PANEL = 1.2
 """What it costs to read an operand from further away for every tile."""
-_REDUCED = (AxisKind.REDUCE, AxisKind.UNROLL)
+_INSIDE = (AxisKind.REDUCE, AxisKind.UNROLL, AxisKind.LANE, AxisKind.REDUCE_LANE)
 LATENCY = 4
 """Independent accumulations that hide the latency of one addition or multiply-add."""
 
@@ -50,7 +50,11 @@ def choose_tile(root: UOp, target: Target) -> Tile:
     lanes = {a for a in ranges_of(root) if a.arg.kind in (AxisKind.LANE, AxisKind.REDUCE_LANE)}
     candidates = [axis for axis in _candidates(root, loads) if axis in around]
     untiled = (_loads_an_operation(loads, {}) + OPERATION_COST) * LATENCY
-    wide_loads = [load for load in loads_of(root) if not lanes.isdisjoint(_axes_below(load))]
+    panels = [
+        (axes, _panel_nbytes(load, axes))
+        for axes, load in zip(loads, loads_of(root), strict=True)
+        if axes & lanes
+    ]
     second_cache = max(target.cache_nbytes[:2], default=1 << 62)
     best: tuple[float, int, Tile] = (untiled, 0, Tile(()))
     for count in (1, 2):
@@ -63,7 +67,7 @@ def choose_tile(root: UOp, target: Target) -> Tile:
                     continue
                 cost = _loads_an_operation(loads, tile) + OPERATION_COST
                 cost *= prod(_waste(axis, factor) for axis, factor in tile.items())
-                panel = sum(_panel_nbytes(load, tile, lanes) for load in wide_loads)
+                panel = sum(nbytes * _copies(axes_of, tile) for axes_of, nbytes in panels)
                 if panel > PANEL_SHARE * second_cache:
                     cost *= FAR_PANEL
                 if copies < LATENCY:
@@ -105,11 +109,10 @@ def _factors(root: UOp, axis: UOp) -> list[int]:
     return list(range(2, min(size, LARGEST_FACTOR) + 1))
 
 
-def _panel_nbytes(load: UOp, tile: dict[UOp, int], lanes: set[UOp]) -> int:
-    """What a whole reduction reads of an operand for one tile of results."""
-    inner = [axis for axis in _axes_below(load) if axis in lanes or axis.arg.kind in _REDUCED]
-    read = prod(size_of_axis(axis) or 1 for axis in inner) * load.dtype.nbytes
-    return read * _copies(frozenset(_axes_below(load)), tile)
+def _panel_nbytes(load: UOp, axes: frozenset[UOp]) -> int:
+    """What a whole reduction reads of an operand for one register of results."""
+    inner = [axis for axis in axes if axis.arg.kind in _INSIDE]
+    return prod(size_of_axis(axis) or 1 for axis in inner) * load.dtype.nbytes
 
 
 def _waste(axis: UOp, factor: int) -> float:
