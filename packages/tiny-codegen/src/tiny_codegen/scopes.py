@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from tiny_ir import Op, UOp
 
@@ -52,6 +52,19 @@ def find_scopes(root: UOp, scopes: dict[UOp, Scope]) -> None:
             stack.pop()
             if node not in scopes:
                 scopes[node] = scope_of(node, scopes)
+
+
+def loops_of_stores(nodes: Sequence[UOp]) -> dict[UOp, Scope]:
+    """The loops that are closed around each store."""
+    around: dict[UOp, Scope] = {}
+    for node in reversed(nodes):
+        if node.op in (Op.END, Op.SINK):
+            closed = frozenset(source for source in node.src if source.op is Op.RANGE)
+            here = around.get(node, frozenset()) | closed
+            for source in node.src:
+                if source.op in (Op.END, Op.SINK, Op.STORE):
+                    around[source] = around.get(source, frozenset()) | here
+    return around
 
 
 def by_number(axes: Iterable[UOp]) -> list[UOp]:

@@ -15,7 +15,7 @@ from tiny_codegen.kernels.memory_versions import (
     direct_stores,
     whole_stores,
 )
-from tiny_codegen.kernels.operands import uses_of_operands
+from tiny_codegen.kernels.operands import MUCH_USED, uses_of_operands
 from tiny_codegen.kernels.places import Place
 from tiny_codegen.kernels.recurrence import Recurrence, carried_nodes
 from tiny_codegen.kernels.views import (
@@ -40,8 +40,6 @@ from tiny_ir import (
     size_node,
 )
 
-MUCH_USED = 16
-"""Uses of an element from which on a reduction is bound by arithmetic, not by memory."""
 _NEVER_CARRIED = (Op.LOOP, Op.SCAN, Op.SCATTER, Op.COPY, Op.CALL)
 TABLES = (*MEMORY, Op.CONST, Op.STATE)
 """What a gather reads from without memory of its own."""

@@ -5,6 +5,9 @@ from __future__ import annotations
 from tiny_codegen.kernels.views import elements_of
 from tiny_ir import ELEMENTWISE, MOVEMENT, Op, UOp
 
+MUCH_USED = 16
+"""Uses of an element from which on a reduction is bound by arithmetic, not by memory."""
+
 
 def operands_of(value: UOp) -> list[UOp]:
     """What a value is computed from, element by element and through views."""

@@ -12,7 +12,7 @@ cache holds: each part of them is read from memory once, and used while it is in
 
 from __future__ import annotations
 
-from tiny_codegen.kernels.operands import operands_of, uses_of_operands
+from tiny_codegen.kernels.operands import MUCH_USED, operands_of, uses_of_operands
 from tiny_codegen.kernels.views import elements_of
 from tiny_ir import Op, RuleSet, UOp, node, rule
 
@@ -26,8 +26,6 @@ PARTS = range(256, 7, -1)
 
 CACHED_NBYTES = 1 << 19
 """What the operands of one part may take of a core's own cache."""
-MUCH_USED = 16
-"""Uses of an element from which on it matters where it is read from."""
 TERMS_A_RESULT = 1024
 """Terms of a part for each of its results, which is written and read once more."""
 

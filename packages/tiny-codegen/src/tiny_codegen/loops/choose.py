@@ -26,11 +26,11 @@ from tiny_codegen.loops.guards import guards_in_loops, order_behind_guards
 from tiny_codegen.loops.lanes import FEWEST_LANES, choose_lanes
 from tiny_codegen.loops.legality import ActionError
 from tiny_codegen.loops.order_axes import best_order, reads_of_a_copy
-from tiny_codegen.loops.ranges import by_number, size_of_axis
+from tiny_codegen.loops.ranges import size_of_axis
 from tiny_codegen.loops.steps import peel_steps, split_steps, unroll_steps, vectorize_steps
 from tiny_codegen.loops.tile import LATENCY, choose_tile
 from tiny_codegen.loops.work import operations_of, sites_of
-from tiny_codegen.scopes import EMPTY, Scope
+from tiny_codegen.scopes import EMPTY, Scope, by_number
 from tiny_ir import AxisKind, Op, UOp, toposort
 from tiny_plugin import Options, Target
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tiny_codegen.loops.ranges import by_number, size_of_axis
+from tiny_codegen.loops.ranges import size_of_axis
 from tiny_codegen.loops.work import Site, sites_of
-from tiny_codegen.scopes import EMPTY, Scope
+from tiny_codegen.scopes import EMPTY, Scope, by_number
 from tiny_ir import AxisKind, Op, UOp, toposort
 
 LONG_INSIDE = 8

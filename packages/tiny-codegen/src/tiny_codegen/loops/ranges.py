@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
+from tiny_codegen.scopes import by_number
 from tiny_ir import AxisKind, Op, RangeArg, Size, UOp, make, rebuild, size_node, toposort
 
 
@@ -33,11 +34,6 @@ def replace_range(root: UOp, old: UOp, value: UOp, axes: Sequence[UOp]) -> UOp:
 def ranges_of(root: UOp) -> list[UOp]:
     """The loop axes of a kernel, in the order of their numbers."""
     return by_number(node for node in toposort((root,)) if node.op is Op.RANGE)
-
-
-def by_number(axes: Iterable[UOp]) -> list[UOp]:
-    """Loop axes, outermost first."""
-    return sorted(axes, key=lambda axis: int(axis.arg.number))
 
 
 def next_number(root: UOp) -> int:

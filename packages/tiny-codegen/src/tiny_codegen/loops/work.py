@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from tiny_codegen.scopes import Scope, by_number, scopes_of
+from tiny_codegen.scopes import Scope, by_number, loops_of_stores, scopes_of
 from tiny_ir import Op, UOp, bounds, toposort
 
 
@@ -41,7 +41,7 @@ def sites_of(root: UOp) -> list[Site]:
     """The reductions and stores of a kernel, inner ones first."""
     nodes = toposort((root,))
     scopes = scopes_of(nodes)
-    around = _loops_of_stores(nodes)
+    around = loops_of_stores(nodes)
     sites: list[Site] = []
     for node in nodes:
         if node.op is Op.STORE:
@@ -56,19 +56,6 @@ def sites_of(root: UOp) -> list[Site]:
 def operations_of(root: UOp) -> int:
     """Elementwise operations of one launch."""
     return sum(site.iterations * max(1, site.operations) for site in sites_of(root))
-
-
-def _loops_of_stores(nodes: list[UOp]) -> dict[UOp, Scope]:
-    """The loops that are closed around each store."""
-    around: dict[UOp, Scope] = {}
-    for node in reversed(nodes):
-        if node.op in (Op.END, Op.SINK):
-            closed = frozenset(source for source in node.src if source.op is Op.RANGE)
-            here = around.get(node, frozenset()) | closed
-            for source in node.src:
-                if source.op in (Op.END, Op.SINK, Op.STORE):
-                    around[source] = around.get(source, frozenset()) | here
-    return around
 
 
 def _site(node: UOp, value: UOp, scope: Scope, scopes: dict[UOp, Scope], innermost: Scope) -> Site:

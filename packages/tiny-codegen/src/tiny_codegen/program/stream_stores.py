@@ -13,7 +13,7 @@ from __future__ import annotations
 from math import prod
 
 from tiny_codegen.buffers import loaded_from, memory_of
-from tiny_codegen.scopes import Scope, scopes_of
+from tiny_codegen.scopes import Scope, loops_of_stores, scopes_of
 from tiny_ir import Op, StoreArg, UOp, bounds, make, rebuild, simplify, toposort
 from tiny_plugin import Target
 
@@ -26,10 +26,13 @@ def stream_stores(sink: UOp, target: Target) -> UOp:
     if not target.cache_nbytes or not target.vector_nbytes:
         return sink
     nodes = toposort((sink,))
+    scopes = scopes_of(nodes)
     streamed = {
         store
-        for store, around in _scopes_of_stores(nodes).items()
-        if _is_long(store, around, target) and _is_aligned(store, target)
+        for store, around in loops_of_stores(nodes).items()
+        if store.op is Op.STORE
+        and _is_long(store, around | scopes[store], target)
+        and _is_aligned(store, target)
     }
     loaded = loaded_from(nodes)
     streamed = {store for store in streamed if memory_of(store.src[0]) not in loaded}
@@ -43,20 +46,6 @@ def stream_stores(sink: UOp, target: Target) -> UOp:
         else:
             done[node] = node if src == node.src else rebuild(node, src)
     return done[sink]
-
-
-def _scopes_of_stores(nodes: list[UOp]) -> dict[UOp, Scope]:
-    """The loops around each store, those that its address does not name included."""
-    scopes = scopes_of(nodes)
-    around: dict[UOp, Scope] = {}
-    for node in reversed(nodes):
-        if node.op in (Op.END, Op.SINK):
-            here = around.get(node, frozenset()) | scopes[node]
-            here |= frozenset(source for source in node.src if source.op is Op.RANGE)
-            for effect in node.src:
-                if effect.op in (Op.END, Op.SINK, Op.STORE):
-                    around[effect] = around.get(effect, frozenset()) | here
-    return {node: loops | scopes[node] for node, loops in around.items() if node.op is Op.STORE}
 
 
 def _is_long(store: UOp, around: Scope, target: Target) -> bool:
